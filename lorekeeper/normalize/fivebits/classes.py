@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from lorekeeper.folding import fold
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivebits.texts import (
     Object,
@@ -36,7 +37,7 @@ _HIGHEST = 9
 _APART = re.compile(r"(?<=^Spellcasting):.*| \([^()]{1,80}\)$")
 """What stands behind the name of a feature."""
 
-_LATER = re.compile(r"-improvement-\d+$")
+_LATER = re.compile(r"-improvement(?:-\d+)?$")
 """The end of the key of what a feature gives at a later level, such as the second feature of a subclass."""
 
 Tables = Mapping[str, Sequence[Object]]
@@ -123,14 +124,25 @@ def _features(found: Sequence[Object], levels: Sequence[Object], owner: Object) 
 
 
 def _told(feature: Object, children: Mapping[str, Sequence[Object]], name: str, owner: Object) -> str:
-    """Its text, with what is cast and what can be chosen."""
+    """Its text, with what is cast and what can be chosen, as far as that says more, and more than its class."""
     info = objects(owner, "spellcasting.info") if name in ("Spellcasting", "Pact Magic") else []
-    parts = [titled(text(each), prose(each, "desc")) for each in info]
+    whole = text_of(feature)
+    said = f"{text_of(owner)} {whole}"
+    told = ((text(each), prose(each, "desc")) for each in info)
+    parts = [titled(label, words) for label, words in told if not _is_in(words, said)]
     for each in children.get(index_of(feature), ()):
         option = text(each).removeprefix(f"{name}: ").removeprefix("Eldritch Invocation: ")
         asked = joined(map(_asked, objects(each, "prerequisites")))
-        parts.append(titled(option, spaced(f"*Prerequisite: {asked}*" if asked else "", text_of(each))))
-    return paragraphs(text_of(feature), *parts)
+        if not _is_in(text_of(each), said):
+            parts.append(titled(option, spaced(f"*Prerequisite: {asked}*" if asked else "", text_of(each))))
+        elif "\n|" not in whole:  # a table says what it is
+            parts.append(f"- {option}")
+    return paragraphs("" if _is_in(whole, text_of(owner)) else whole, *parts)
+
+
+def _is_in(text: str, whole: str) -> bool:
+    """Whether the words of each line of a text stand together in another."""
+    return all(fold(line) in fold(whole) for line in text.split("\n"))
 
 
 def _asked(o: Object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lorekeeper.normalize.build import joined
@@ -85,15 +85,14 @@ def _traits(o: Object, tables: Tables) -> list[dict[str, Any]]:
         if is_own and index_of(o) in map(index_of, objects(trait, "species")):
             named.append(index)
     known = own | known
-    return [
-        {
-            "name": known[index].get("name"),
-            "desc": paragraphs(
-                _trait(known[index]), *(_choice(each) for each in known.values() if index_of(each, "parent") == index)
-            ),
-        }
-        for index in named
-    ]
+    return [{"name": known[index].get("name"), "desc": _with_choices(known[index], known.values())} for index in named]
+
+
+def _with_choices(trait: Object, known: Iterable[Object]) -> str:
+    """The text of a trait, with the traits that are its choices unless it has a table of them."""
+    told = _trait(trait)
+    of = (each for each in known if index_of(each, "parent") == index_of(trait))
+    return told if "\n|" in told else paragraphs(told, *map(_choice, of))
 
 
 def _trait(trait: Object) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 from lorekeeper.folding import fold
@@ -98,6 +99,7 @@ class _Table:
     Attributes:
         caption: folded.
         opening: its caption and its titles, folded.
+        rows: each, folded.
         markdown: of the whole.
         begins: where in the text of the book.
         ends: where what follows begins.
@@ -106,6 +108,7 @@ class _Table:
 
     caption: str
     opening: str
+    rows: frozenset[str]
     markdown: str
     begins: int
     ends: int
@@ -114,13 +117,15 @@ class _Table:
     def put_into(self, text: str) -> str:
         """A text with the table in place of the lines of its cells, if it has such, else at its end."""
         lines = text.split("\n")
-        shortest, whole = self.caption or self.opening, len(lines)
-        keys = map(fold, lines)
+        keys, shortest, whole = [*map(fold, lines)], self.caption or self.opening, len(lines)
         begin = next(
             (at for at, key in enumerate(keys) if key.startswith(shortest) and self.opening.startswith(key)), whole
         )
         end = next((at for at in range(begin, whole) if not lines[at]), whole)
-        return "\n".join([*lines[:begin], *([""] if begin == whole else []), self.markdown, *lines[end:]])
+        own = {*range(begin, end), *(at for at, line in enumerate(lines) if line[:1] != "|" and keys[at] in self.rows)}
+        first = min(own, default=whole)
+        rest = [line for at, line in enumerate(lines[first:], first) if at not in own]
+        return "\n".join([*lines[:first], *([] if own else [""]), self.markdown, *rest])
 
 
 @dataclass(frozen=True)
@@ -244,9 +249,9 @@ class Printed:
         return self._words[start + len(_WORD.findall(title)) - 1].end()
 
     def _called(self, name: str) -> str:
-        """The title of the thing of which something is a form or a variant."""
+        """The title of the thing of which something is a form or a variant, or its own without that of the thing it is part of."""
         thing, comma, _ = name.partition(", ")
-        return self._variants.get(name, thing if comma else _VARIANT.sub("", name))
+        return self._variants.get(name, thing if comma else _VARIANT.sub("", name.rpartition(": ")[2]))
 
     def _of_same(self, text: str) -> str:
         """A text of a thing without a title as another thing has it that has one."""
@@ -266,18 +271,28 @@ class Printed:
             begins = found.start() if caption else found.start("rows")
             markdown = Block(caption, 0, rows=rows).markdown
             opening = fold(" ".join((caption, *rows[0])))
-            yield _Table(fold(caption), opening, markdown, begins, found.end(), bisect_left(starts, begins))
+            said = frozenset(fold(" ".join(row)) for row in rows)
+            yield _Table(fold(caption), opening, said, markdown, begins, found.end(), bisect_left(starts, begins))
 
-    def _thing(self, value: Any, places: Sequence[_Place], may: _Freedom, key: str = "", is_whole: bool = True) -> Any:
+    def _thing(self, value: Any, places: Sequence[_Place], may: _Freedom, key: str = "") -> Any:
         if not places:
             return value
         if isinstance(value, Mapping):
             return {name: self._thing(each, places, may, name) for name, each in value.items()}
-        if isinstance(value, list):
-            if any(map(name_of, value)):
-                return self.corrected(value, within=places)
-            return [self._thing(each, places, may, key, is_whole=False) for each in value]
-        return self._corrected(value, places, may, is_whole) if key in _TEXTS and isinstance(value, str) else value
+        if isinstance(value, list) and any(map(name_of, value)):
+            return self.corrected(value, within=places)
+        parts = [value] if isinstance(value, str) else value
+        if isinstance(parts, list) and not all(isinstance(each, str) for each in parts):
+            return [self._thing(each, places, may, key) for each in parts]
+        if key not in _TEXTS or not parts:
+            return value
+        told = "\n\n".join(self._corrected(each, places, may) for each in parts)
+        whole = self._with_tables(told, places, may)
+        if parts is value:
+            return whole.split("\n\n")
+        if whole != value:
+            self._corrections[value] = whole
+        return whole
 
     def _titles(self, name: str, within: Sequence[_Place]) -> list[int]:
         """Where a name is a title: behind the end of a sentence, or with a full stop or a bracket behind it."""
@@ -295,35 +310,43 @@ class Printed:
         end = self._words[last].end()
         return self._begins(first) or self._text[end : end + 2].lstrip(" ")[:1] in _TITLE_ENDS
 
-    def _corrected(self, text: str, places: Sequence[_Place], may: _Freedom, is_whole: bool) -> str:
-        own = [*_WORD.finditer(text)] if places else []
+    def _corrected(self, text: str, places: Sequence[_Place], may: _Freedom) -> str:
+        own = [*_WORD.finditer(text)]
         if len(own) < _FEWEST:
             return text
-        keys = [_key(word[0]) for word in own]
+        share, first, operations = self._found(own, places, may)
+        corrected = self._in_its_words(text, own, share, first, operations, may)
+        if corrected != text:
+            self._corrections[text] = corrected
+        elif share < _ALIKE_SHORT and may == _Freedom.WHOLE:
+            return self._said(text)
+        return corrected
+
+    def _found(
+        self, words: Sequence[re.Match[str]], places: Sequence[_Place], may: _Freedom
+    ) -> tuple[float, int, list[Any]]:
+        """Of some places, or of the whole book, the one that has most of some words, as `_compared` says."""
+        keys = [_key(word[0]) for word in words]
         found = [self._compared(keys, place) for place in places]
-        is_said = len(own) < _FEWEST_RETOLD or any(share >= _ALIKE for share, _, _ in found)
+        is_said = len(keys) < _FEWEST_RETOLD or any(share >= _ALIKE for share, _, _ in found)
         if may == _Freedom.WHOLE and not is_said:  # what is said of several things stands once
             found.append(self._compared(keys, (0, len(self._keys))))
-        share, first, operations = max(found, key=lambda each: each[0])
-        end = max((each[4] for each in operations if each[0] == "equal"), default=len(keys))
-        corrected = self._in_its_words(text, own, share, first, operations, may)
-        if corrected == text and share < _ALIKE_SHORT and may == _Freedom.WHOLE:
-            return self._said(text)
-        has_tables = is_whole and may > _Freedom.WORDS and share >= _ALIKE_SHORT
-        whole = self._with_tables(corrected, first, first + end) if has_tables else corrected
-        if whole != text:
-            self._corrections[text] = whole
-        return whole
+        return max(found, key=itemgetter(0))
 
-    def _with_tables(self, text: str, first: int, end: int) -> str:
+    def _with_tables(self, text: str, places: Sequence[_Place], may: _Freedom) -> str:
         """A text with the tables in its place in the book, right behind it, or not far from it and named in it."""
+        share, first, operations = self._found([*_WORD.finditer(text)], places, may)
+        if share < _ALIKE_SHORT:
+            return text
+        end = first + max(each[4] for each in operations if each[0] == "equal")
         behind = self._text.find("\n", self._words[end - 1].end()) + 1
         named = table_names([text])
         for table in self._tables if "\n|" not in text else ():
             is_behind = table.begins == behind and "table" in text
             behind = table.ends if is_behind else behind
-            is_near = first <= table.word < end + (_LONGEST if table.caption in named else 0)
-            if is_behind or is_near:
+            reach = _LONGEST if table.caption in named else 0
+            is_near = first - reach <= table.word < end + reach
+            if (is_behind or is_near) and (reach or may > _Freedom.WORDS):
                 text = table.put_into(text)
         return text
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from lorekeeper.normalize import reading
+from lorekeeper.normalize.printed_srd.structure import Block
 from lorekeeper.normalize.reading import by_path
 from lorekeeper.records.values import mapping
 from lorekeeper.terms import ABILITY_OF
@@ -19,6 +20,9 @@ Object = Mapping[str, Any]
 
 _SPLIT = re.compile(r"\b([^\W_]{1,40})[-\u00ad] {1,3}([^\W\d_]{1,40})(?=\W|$)")
 """A word that a printed line ended in: "Blud- geoning"."""
+
+_BROKEN = re.compile(r"(?m)^([^\W_][^\n|]{50,400}[\w,])\n(?=[^\W\d_])")
+"""A printed line that ended within a sentence, and is no item of a list."""
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _LISTED = re.compile(r"\s{0,3}(?:[-*] |\d{1,2}\. |\|)")
@@ -43,7 +47,8 @@ def prose(value: object) -> str:
 
 
 def _line(text: str) -> str:
-    return _RUN_IN.sub(_apart, _DASH.sub("—", _BREAK.sub("\n", text)).strip())
+    text = _RUN_IN.sub(_apart, _DASH.sub("—", _BREAK.sub("\n", text)).strip())
+    return "\n".join(Block(line, 0).markdown for line in text.split("\n"))
 
 
 def _apart(found: re.Match[str]) -> str:
@@ -69,7 +74,7 @@ class Words:
 
     def mended(self, value: Any) -> Any:
         """A value with all its texts mended."""
-        return strings(value, lambda text: _SPLIT.sub(self._joined, text))
+        return strings(value, lambda text: _SPLIT.sub(self._joined, _BROKEN.sub(r"\1 ", text)))
 
     def _joined(self, found: re.Match[str]) -> str:
         whole, hyphened = f"{found[1]}{found[2]}", f"{found[1]}-{found[2]}"
