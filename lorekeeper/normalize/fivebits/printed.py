@@ -211,20 +211,21 @@ class Printed:
         self, things: Iterable[Any], places: Callable[[str], Iterable[_Place]]
     ) -> dict[int, list[_Place]]:
         """Of things that are called alike, by `id`, where each stands: what stands once is of the one that has most of it."""
-        found, taken = dict[int, list[_Place]](), set[_Place]()
-        shares = [(self._share(thing, place), id(thing), place) for thing in things for place in places(name_of(thing))]
-        for _, thing, place in sorted(shares, reverse=True):
-            if thing not in found and place not in taken:
-                found[thing] = [place]
-                taken.add(place)
-        return found
-
-    def _share(self, thing: Any, place: _Place) -> float:
-        """How much of the texts of a thing is at a place."""
-        keys = [_key(word) for key in _TEXTS for word in _WORD.findall(str(thing.get(key) or ""))]
-        threes = [*zip(keys, keys[1:], keys[2:], strict=False)]
-        told = (bisect_left(at := self._threes.get(each, []), place[0]) < bisect_left(at, place[1]) for each in threes)
-        return sum(told) / max(len(threes), 1)
+        said = {
+            id(each): (
+                name_of(each),
+                *map(_key, _WORD.findall(str([each[key] for key in sorted(_TEXTS & each.keys())]))),
+            )
+            for each in things
+        }
+        found = dict[tuple[str, ...], list[_Place]]()
+        shares = [
+            (self._compared([*own[1:]], place)[0], own, place) for own in {*said.values()} for place in places(own[0])
+        ]
+        for _, own, place in sorted(shares, reverse=True):
+            if own not in found and [place] not in found.values():
+                found[own] = [place]
+        return {each: found[own] for each, own in said.items() if own in found}
 
     def below(self, things: Iterable[Any], sign: re.Pattern[str]) -> dict[str, Below]:
         """What stands below the titles of things where a sign matches, up to the next such title, by their names."""
@@ -335,6 +336,10 @@ class Printed:
 
     def _with_tables(self, text: str, places: Sequence[_Place], may: _Freedom) -> str:
         """A text with the tables in its place in the book, right behind it, or not far from it and named in it."""
+        if "table" not in text and not any(
+            start <= table.word < end for start, end in places for table in self._tables
+        ):
+            return text
         share, first, operations = self._found([*_WORD.finditer(text)], places, may)
         if share < _ALIKE_SHORT:
             return text
