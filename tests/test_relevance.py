@@ -154,19 +154,27 @@ async def test_dice_before_other_words_are_rolled_and_cells_have_no_marks(tmp_pa
     assert "8" in rolled.text.splitlines()[1]
 
 
-async def test_a_rule_that_is_a_chapter_names_the_rules_below_it(tmp_path):
+async def test_a_rule_that_is_a_chapter_names_the_rules_below_it_and_a_table_is_asked_for_by_its_first_title(tmp_path):
+    sinking = (
+        "Sinking has levels, as every level of silt has some. " * 30 + "\n\n| Level | Effect |\n|---|---|\n| 2 | Gone |"
+    )
     rules = [
         make(name.lower(), text, type="rules", kind="rule", name=name, parent=parent)
         for name, text, parent in (
             ("Wading", "Whoever wades through silt is slow.", None),
             ("Boots", "High ones keep dry.", "Wading"),
             ("Stilts", "They take practice.", "Wading"),
+            ("Sinking", sinking, None),
         )
     ]
     async with open_library(tmp_path, backend="sqlite") as library:
         await library.cache.store_entities(rules, "rules")
         text = (await call(library, "lookup_rule", semantic_query="wading through silt is slow")).text
+        levels = (await call(library, "lookup_rule", semantic_query="sinking levels")).text
+        asked = (await call(library, "lookup_rule", semantic_query="boots when wading through silt is slow")).text
     assert "   Below it: Boots; Stilts." in text
+    assert "| 2 | Gone |" in levels
+    assert "   Below it, Boots: High ones keep dry.\n   Below it: Boots; Stilts." in asked
 
 
 def test_the_nearer_a_hit_is_the_rarer_the_words_may_be_that_it_lacks():

@@ -26,12 +26,13 @@ from lorekeeper.server.answers import HIDDEN, Answer, called, identity, source_o
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import JsonObject, Page
 from lorekeeper.server.passage import SESSION, beginning, body, passage
-from lorekeeper.text.evidence import CLAUSE, FULL, LIST_CHARS
+from lorekeeper.text.evidence import CLAUSE, FULL, LIST_CHARS, evidence
 from lorekeeper.text.excerpts import snippet
 from lorekeeper.text.facts import SEPARATOR, facts
-from lorekeeper.text.names import canonical_name
+from lorekeeper.text.names import base_name, canonical_name
 from lorekeeper.text.notes import capped_path, session_of
 from lorekeeper.text.secrecy import is_secret
+from lorekeeper.text.stems import stems
 from lorekeeper.views.view import View
 
 MAX_FACTS, MAX_FACTS_OF_CHARACTERS = 90, 120
@@ -83,7 +84,7 @@ class Shown:
         texts: the whole entries of the first results, in the place of their passages.
         wordings: of the query.
         named: the addresses of entries by uri; the path of others.
-        below: names of the rules of which the first result, a rule itself, is the chapter.
+        below: lines on the rules of which the first result, a rule itself, is the chapter.
     """
 
     page: ResultPage
@@ -111,7 +112,7 @@ async def page_answer(view: View, page: ResultPage, wordings: Sequence[str], nam
         texts = [text]
     entities = [result.entity for result in page.results]
     others = await _loaded(view, (uri for result in page.results for uri in result.versions.values()))
-    below = await _below(view, entities[0]) if wordings and entities and not full else []
+    below = await _below(view, entities[0], wordings[0]) if wordings and entities and not full else []
     shown = Shown(page, texts, wordings, await addresses(view.cache, [*entities, *others]), below)
     return Answer(page_model(page, full=full), page_text(shown))
 
@@ -127,12 +128,17 @@ def together(results: Iterable[Result]) -> list[list[Result]]:
     return list(groups.values())
 
 
-async def _below(view: View, entity: Entity) -> list[str]:
-    """Names of the rules of a book that stand below a rule of it, if they are no more than `BELOW`."""
+async def _below(view: View, entity: Entity, query: str) -> list[str]:
+    """Lines on the rules of a book below one of it, if they are at most `BELOW`: what the one asked for says, and all names."""
     if entity.type != RULES:
         return []
     found = await view.cache.get_entities(RULES, entity.document, limit=BELOW + 1, parent=entity.name)
-    return [one_line(each.name, MAX_NAME) for each in found] if len(found) <= BELOW else []
+    if not 0 < len(found) <= BELOW:
+        return []
+    asked = stems(fold(query)) - stems(fold(entity.name))
+    named = [each for each in found if frozenset() < stems(base_name(each.name)) <= asked]
+    told = [f"Below it, {each.name}: {evidence(each, query, limit=2 * CLAUSE).text}" for each in named]
+    return [*told, f"Below it: {'; '.join(one_line(each.name, MAX_NAME) for each in found)}."]
 
 
 async def _loaded(view: View, uris: Iterable[str]) -> list[Entity]:
@@ -286,8 +292,7 @@ class _Writer:
                 yield from self._whole(results[number], texts[number])
             elif number == told[0]:
                 yield from self._whole(results[number], self._passage(results[number]))
-                if self._shown.below:
-                    yield f"   Below it: {'; '.join(self._shown.below)}."
+                yield from (f"   {one_line(line)}" for line in self._shown.below)
             else:
                 yield _with_clause(self._head(results[number]), results[number], CLAUSE)
         others = [number for number in range(len(results)) if number not in told]

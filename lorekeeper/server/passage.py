@@ -238,7 +238,10 @@ def _part(page: str, wanted: str) -> str:
 
 
 def lines(text: str, query: str, most: int = LINES) -> str:
-    """The lines of a text that answer a question: those with its rare words, in their order, a list from its first item on."""
+    """The lines of a text that answer a question: those with its rare words, in their order, a list from its first item on.
+
+    A question that has the title of the first column of a table asks for its rows.
+    """
     pieces = _pieces(text)
     stems = word_stems(telling(query))
     heads = _heads(pieces)
@@ -248,6 +251,8 @@ def lines(text: str, query: str, most: int = LINES) -> str:
         for n, (head, piece) in enumerate(zip(heads, pieces, strict=True))
     ]
     numbers = Counter(stem for own in held for stem in own)
+    tables = {head for head in heads if pieces[head].startswith("|")}
+    asked = {head for head in tables if frozenset() < word_stems(pieces[head].split("|")[1]).keys() <= stems.keys()}
     counts = asks_for_a_figure(query)
     figures = frozenset(_NUMBER.findall(query))
     is_left = not listed_words("word left").isdisjoint(fold(query).split())
@@ -255,7 +260,8 @@ def lines(text: str, query: str, most: int = LINES) -> str:
         _weight(own, numbers, figure=(counts and has_a_figure(piece)) or not figures.isdisjoint(_NUMBER.findall(piece)))
         + bool(figures.intersection(_BEGINS_WITH.findall(piece)))
         + (is_left and TASK in piece)
-        for own, piece in zip(held, pieces, strict=True)
+        + COUNTED * (head in asked)
+        for own, piece, head in zip(held, pieces, heads, strict=True)
     ]
     if not any(weights):
         return _cut(text, most)
