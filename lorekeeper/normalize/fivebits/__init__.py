@@ -74,6 +74,7 @@ LINED = {
     "magic_items": (items.SIGN, items.as_printed),
     "equipment": (items.TOOL_SIGN, items.tool_as_printed),
     "races": (options.SIGN, options.as_printed),
+    "classes": (classes.SIGN, classes.as_printed),
 }
 """Lists whose things have values in lines below their titles: how these begin, and how they are read."""
 

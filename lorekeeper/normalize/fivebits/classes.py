@@ -9,6 +9,7 @@ from typing import Any
 
 from lorekeeper.folding import fold
 from lorekeeper.normalize.build import joined
+from lorekeeper.normalize.fivebits.printed import Below
 from lorekeeper.normalize.fivebits.texts import (
     Object,
     ability_of,
@@ -24,6 +25,7 @@ from lorekeeper.normalize.fivebits.texts import (
     word,
 )
 from lorekeeper.normalize.printed_srd.structure import table_lines
+from lorekeeper.normalize.printed_srd.titles import is_title
 from lorekeeper.normalize.reading import at, commas, mapping, paragraphs, spaced
 from lorekeeper.records.options import OF_SUBCLASS
 from lorekeeper.render.spell import ordinal
@@ -55,7 +57,6 @@ def character_class(o: Object, tables: Tables, columns: Mapping[str, str]) -> di
     last = slots.get(20, {})
     most = "FULL" if max(last, default=0) == _HIGHEST else "HALF"
     caster = {0: "NONE", 1: PACT}.get(len(last), most)
-    chosen = (text(each, "desc") for each in objects(o, "starting_equipment_options"))
     return {
         "hit_dice": f"D{die}",
         "hit_points": {
@@ -70,9 +71,43 @@ def character_class(o: Object, tables: Tables, columns: Mapping[str, str]) -> di
         "saving_throws": [{"name": ability_of(each)} for each in objects(o, "saving_throws")],
         "caster_type": caster,
         **_proficiencies(o, tables),
-        "equipment": "\n".join(f"- {each}" for each in (*chosen, *many(o, "starting_equipment", "× "))),
+        "equipment": "\n".join(f"- {each}" for each in (*_choices(o), *many(o, "starting_equipment", "× "))),
+        **mapping(o, "printed"),
         "features": [*_features(found, levels, o), *_columns(levels, slots if caster == PACT else {}, columns)],
     }
+
+
+SIGN = re.compile(r"\n(?:Class Features|Core [^\n]{1,20} Traits)\n")
+"""What stands below the name of a class."""
+
+_APART_FROM = re.compile(r" (?=(?:Weapons|Tools|Saving Throws|Skills): )")
+_GIVEN = re.compile(r"(Armor|Weapon|Tool|Skill)s?(?::| Proficiencies| Training) (.+)")
+_BECOMING, _BEGINS_WITH, _CHOICE = "Becoming a", "You start with", "(b)"
+"""How it begins what a class of 2024 gives, and the equipment of one of 2014, and what a choice of it has."""
+
+
+def as_printed(o: Object, below: Below) -> Object:
+    """A class with what the book says of its proficiencies and its equipment, and of beginning with it."""
+    lines = [line for each in below.lines for line in _APART_FROM.sub("\n", each).split("\n")]
+    given = [found.groups() for found in map(_GIVEN.fullmatch, reversed(lines)) if found]
+    values = {f"prof_{kind.lower()}{'' if kind == 'Armor' else 's'}": told for kind, told in given}
+    begin = next(at for at, line in enumerate(lines) if line.startswith((_BECOMING, _BEGINS_WITH)))
+    sign = " Class Features" if lines[begin].startswith(_BECOMING) else f"The {text(o)} "
+    end = next(at for at in range(begin, len(lines)) if sign in lines[at])
+    if lines[begin].startswith(_BECOMING):
+        values["desc"] = paragraphs(*(f"**{line}**" if is_title(line) else line for line in lines[begin + 1 : end]))
+        values["equipment"] = lines[begin - 1].partition(" Equipment ")[2]
+    else:
+        last = lines[end].partition(sign)[0].strip() or lines[end - 1]
+        choices = [each for each in _choices(o) if _CHOICE in each]
+        items = choices if _CHOICE in last else [*choices, last.removeprefix("(a) ")]
+        values |= {"desc": lines[1], "equipment": paragraphs(lines[begin], "\n".join(f"- {each}" for each in items))}
+    return {**o, "printed": values}
+
+
+def _choices(o: Object) -> Iterator[str]:
+    """What a class chooses of its equipment."""
+    return (text(each, "desc") for each in objects(o, "starting_equipment_options"))
 
 
 def subclass(o: Object, tables: Tables) -> dict[str, Any]:

@@ -21,7 +21,7 @@ Object = Mapping[str, Any]
 _SPLIT = re.compile(r"\b([^\W_]{1,40})[-\u00ad] {1,3}([^\W\d_]{1,40})(?=\W|$)")
 """A word that a printed line ended in: "Blud- geoning"."""
 
-_BROKEN = re.compile(r"(?m)^([^\W_][^\n|]{50,400}[\w,])\n(?=[^\W\d_])")
+_BROKEN = re.compile(r"(?m)^([^\W_][^\n|]{50,400}[\w,]) ?\n ?(?=[^\W\d_])")
 """A printed line that ended within a sentence, and is no item of a list."""
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
