@@ -196,16 +196,17 @@ def _lacking(own: str, lines: Sequence[str]) -> Iterator[str]:
     yield from (f"***{each}.*** {' '.join(words)}" for each, words in told.items() if each and f"{each}." not in own)
 
 
-TOOL_SIGN = re.compile(r" \([^()\n]+\)\nAbility: ")
-"""How a tool of 2024 begins behind its name."""
+TOOL_SIGN = re.compile(r" \([^()\n]+\)(?:\nAbility: |\. Includes )")
+"""How a tool of 2024, and a pack of 2014, begins behind its name."""
 
 _TOOL_LINE = re.compile(r"(Utilize|Craft|Variants): (.+)")
 
 
 def tool_as_printed(o: Object, below: Below) -> Object:
-    """A tool with the lines that say what it is for."""
+    """A tool with the lines that say what it is for, or a pack with what it includes."""
     found = filter(None, map(_TOOL_LINE.fullmatch, below.lines[:5]))
-    return {**o, **{match[1].lower(): match[2] for match in found}}
+    included = below.lines[0].partition(" gp). ")[2].rpartition(".")[0]  # the next title may follow
+    return {**o, **({"desc": f"{included}."} if included else {}), **{match[1].lower(): match[2] for match in found}}
 
 
 def magic_item(o: Object) -> dict[str, Any]:
