@@ -594,8 +594,13 @@ class _Setter:
         depth = self._told(line.text, line.page)[0]
         if depth is not None:
             return min(depth + 1, 6)
-        is_value = kind_said(plain(line.text)) or (self._in_head and has_value(line.text))
-        return self._levels.get(line.type, 6) if self._looks_like_heading(line) and not is_value else 0
+        if (
+            not self._looks_like_heading(line)
+            or kind_said(plain(line.text))
+            or (self._in_head and has_value(line.text))
+        ):
+            return 0
+        return self._levels.get(line.type, 6)
 
     def _add(self, line: Line) -> None:
         level = self._level(line)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lorekeeper.records.values import keys
 from lorekeeper.terms import ABILITY_OF, CONDITIONS, CREATURE_TYPES, SCHOOLS
@@ -257,6 +258,7 @@ def _spell_line(text: str) -> dict[str, object]:
     }
 
 
+@lru_cache(maxsize=1024)
 def kind_said(text: str) -> str:
     """The kind of entry that a line, which stands below its name, says it is; "" for any other line, and of schools unknown."""
     kind, said = _said(text)
