@@ -99,7 +99,7 @@ def test_a_stem_counts_where_something_is_marked_and_never_within_a_sentence(row
 
 
 PARTS = (
-    "GM:; (secret); [GM]; (GM:; ); **Secret:**; **GM**; -; secretly; TWIST!; the; ,; .; :; [secret::; ]; (hidden until May); 🔒; "
+    "; GM:; (secret); [GM]; (GM:; ); **Secret:**; **GM**; -; secretly; TWIST!; the; ,; .; :; [secret::; ]; (hidden until May); 🔒; "
     "—; {gm}; |; ||; `a`; [[Link]]; The players do not know; ==Secret==; not for players -"
 ).split("; ")
 
@@ -108,7 +108,7 @@ def test_what_the_list_says_waits_is_what_players_are_not_shown(seed: int) -> No
     chance = random.Random(seed)
     words = [f"zq{letter}x" for letter in "abcdef"]
     for _ in range(300):
-        line = " ".join(part for word in words for part in (*chance.choices(PARTS, k=chance.randint(0, 2)), word))
+        line = " ".join(f"{chance.choice(PARTS)} {word}" for word in words)
         note = read_note("Mira.md", f"# Mira\n\n{line}\n", LOOKED_AT)
         shown = " ".join(s.text for s in note.sections if s.audience != DM)
         waits = " ".join(each.text for each in note.held)

@@ -142,6 +142,8 @@ async def test_sharing_counts_at_the_next_question_and_opens_only_what_was_looke
         assert await seen(library) == {"Places/Skara.md", "Places/Inn.md", "Places/Deep/Cellar.md"}
         report = await library.vaults.sync()
         assert (report.stored, report.unchanged) == (0, 5)
+        await open_to(library, "Places")
+        assert "barkeep" not in await told(library, "Places/Inn.md"), "shared again, what waits is not opened"
         decide(library, lambda rows: kept(rows, "saga", FOLDER, "Places/Deep"))
         assert await seen(library) == {"Places/Skara.md", "Places/Inn.md"}
         await open_to(library, "#town", ["Ana"])
