@@ -213,6 +213,7 @@ def test_marks_within_code_are_none():
     note = read("`%%` and `<!-- dm:start -->` open.\n\n```\n%% a %%\n```\n100 %% sure")
     assert secrets(note) == []
     assert "100 %% sure" in note.sections[0].text
+    assert secrets(read("Open.\n\n**A letter**\n~~~~~~~~\n\nGM: he lies")) != [], "a fence that never ends is none"
 
 
 # --- what is no note -----------------------------------------------------------------------------------------------

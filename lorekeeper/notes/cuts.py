@@ -12,6 +12,7 @@ from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
 from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.marks import (
+    FRONT,
     LINK,
     MOVED,
     NAME,
@@ -20,6 +21,7 @@ from lorekeeper.notes.marks import (
     Mark,
     OwnMarks,
     audience_of,
+    closes,
     is_of_tags,
     line_mark,
     narrowest,
@@ -341,8 +343,10 @@ class _Tables:
 
     def _mark_of(self, row: Sequence[str]) -> Mark:
         """What a row says of itself: its first cell is the key of the second, and each may mark it."""
-        marks = (line_mark(_plain(text), self._own)[0] for text in (": ".join(row[:2]), *row[1:]))
-        return next((each for each in marks if each.audience == DM), UNMARKED)
+        said = [_plain(text) for text in (": ".join(row[:2]), *row[1:])]
+        marks = ((*line_mark(text, self._own), closes(text, FRONT, self._own)) for text in said)
+        # a rumour may be "A lie"
+        return next((mark for mark, rest, is_mark in marks if mark.audience == DM and (rest or is_mark)), UNMARKED)
 
     def _mark(self, cell: str) -> Mark:
         return title_mark(LINK.sub(" ", _plain(cell)), self._own)

@@ -50,21 +50,19 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-NAME, TITLE, LINE, WORD, ALIAS, VALUE, FRONT = "name", "title", "line", "word", "alias", "value", "front"
+NAME, TITLE, LINE, WORD, VALUE, FRONT = "name", "title", "line", "word", "value", "front"
 """Where a text stands: a file, folder or kind; a heading, callout, key, column, tag or bracket, and a line to its first sign of
-punctuation; a line to its third word; its first word; how an alias begins; a value that says who may see a note; how any other
-value begins."""
+punctuation; a line to its third word; its first word; a value that says who may see a note; how any other value begins."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
     TITLE: frozenset({"master", "secret", "said", "inner", "plan"}),
     LINE: frozenset({"master", "secret", "said", "inner"}),
     WORD: frozenset({"plan"}),
-    ALIAS: frozenset({"master", "said"}),
     FRONT: frozenset({"master", "secret", "said"}),
     VALUE: frozenset({"master", "secret", "said", "inner", "none"}),
 }
-_SENTENCES = (LINE, WORD, ALIAS)
+_SENTENCES = (LINE, WORD)
 _OPENING = frozenset({"player", "group", "public", "open", "the"})
 _READERS = frozenset({"player", "group", "public"})
 
@@ -437,7 +435,7 @@ def first_words(text: str) -> str:
 
 
 def beginning_mark(text: str, own: OwnMarks, place: str) -> Mark:
-    """What a value or an alias closes by its first words."""
+    """What a value closes by its first words."""
     mark = audience_of(first_words(text), place, own)
     return replace(mark, written=text.strip()[:_BEGIN]) if mark.audience == DM else UNMARKED
 

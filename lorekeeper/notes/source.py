@@ -196,7 +196,10 @@ class Code:
         may_hold_code = any(sign in line for line in lines for sign in _SIGNS_OF_CODE)
         for token in blocks(lines) if may_hold_code else ():
             if token.type in ("fence", "code_block"):
-                inside.update(range(*span(token)))
+                start, end = span(token)
+                if token.type == "fence" and language(token) not in PROGRAMS and not _is_shut(lines[start:end]):
+                    continue  # a fence that never ends would hide all marks of the note
+                inside.update(range(start, end))
                 self._hide_block(result, token)
         return [line if i in inside else self._without_spans(line) for i, line in enumerate(result)]
 
@@ -207,7 +210,7 @@ class Code:
             return
         if token.type == "fence":
             start += 1
-            end -= bool(end > start and _FENCE.fullmatch(lines[end - 1]))
+            end -= _is_shut(lines[start - 1 : end])
         for i in range(start, end):
             marks = _QUOTE_MARKS.match(lines[i])
             kept = marks[0] if marks else ""
@@ -249,12 +252,17 @@ def _without_admonitions(lines: Sequence[str], own: OwnMarks) -> list[str]:
             start, end = span(token)
             first = result[start]
             before = re.sub(r"[^>]", " ", re.split(r"[`~]", first, maxsplit=1)[0])
-            closed = end - start > 1 and bool(_FENCE.fullmatch(result[end - 1]))
+            closed = _is_shut(result[start:end])
             inner = [_without(line, before) for line in result[start + 1 : end - closed]]
             inner = [_ADMONITION_KEY.sub(_title, line) for line in inner] if is_admonition else inner
             head = f"{first[: len(before)]}> [!{word.removeprefix(ADMONITION)}]"
             result[start:end] = [head, *(f"{before}> {line}" for line in inner), *[before.rstrip()] * closed]
     return result
+
+
+def _is_shut(block: Sequence[str]) -> bool:
+    """Whether the lines of a fenced block end with a fence."""
+    return len(block) > 1 and _FENCE.fullmatch(block[-1]) is not None
 
 
 def _without(line: str, before: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from lorekeeper.audience import DM, PLAYERS, Audience
 from lorekeeper.notes.marks import (
-    ALIAS,
     BUILT_IN,
     FRONT,
     NAME,
@@ -47,7 +47,7 @@ _EVERYDAY = frozenset(words("key public"))
 _PERSONS = frozenset((*words("key person"), *words("key player"), *TAG_KEYS, "name", "title"))
 """Keys whose values name people, or the note itself, or are marks by themselves."""
 
-_ALIASES = frozenset(words("key alias"))
+_ALIASES, _ASIDE = frozenset(words("key alias")), re.compile(r"\(([^()]*)\)$")
 
 _YES, _NO = frozenset(words("value yes")), frozenset(words("value no"))
 
@@ -78,19 +78,24 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
     if name in _PERSONS or is_key(key, own):
         return UNMARKED
     written = (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
-    # the names of a secret are names as well: "Mira (secret)" closes itself alone, "GM secret file" the note
-    place = ALIAS if name in _ALIASES else FRONT
-    marks = (
-        beginning_mark(line, own, place) for text in written for line in text.split("\n") if not line[:1].isdigit()
-    )
+    lines = (line for text in written for line in text.split("\n") if not line[:1].isdigit())
+    if name in _ALIASES:  # "Mira (secret)" is a secret name, and "GM secret file" that of a secret
+        aside = ((line, _ASIDE.search(line)) for line in lines)
+        marks = (audience_of(line, FRONT, own) for line, last in aside if not last or not _is_secret(last[1]))
+    else:
+        marks = (beginning_mark(line, own, FRONT) for line in lines)
     return next(
         (
             replace(mark, written=f"{key}: {mark.written}")
             for mark in marks
-            if mark is not UNMARKED and not _is_name(mark)
+            if mark is not UNMARKED and (name in _ALIASES or not _is_name(mark))
         ),
         UNMARKED,
     )
+
+
+def _is_secret(said: str) -> bool:
+    return stem_kinds(comparable(said)) == {"secret"}
 
 
 def _is_name(mark: Mark) -> bool:
