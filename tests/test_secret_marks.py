@@ -166,6 +166,8 @@ async def test_a_result_is_secret_only_if_players_do_not_see_what_it_quotes(tmp_
         ("a.md", "---\nvisibility: players\nsummary: Private plans of the reeve\n---\nText.", DM),
         ("a.md", "---\nvisibility: players\naliases: [Mira, GM secret file]\n---\nText.", DM),
         ("a.md", "---\nvisibility: players\naliases:\n- Old Pier\n- Old Pier - secrets\n---\nText.", DM),
+        ("a.md", "---\nvisibility: players\naliases: [Mira, 'Prep: the siege']\n---\nText.", DM),
+        ("a.md", "---\naliases: [Mira, For the players]\n---\nText.", None),
         ("a.md", "---\nvisibility: players\nalias: Mira (secret)\nwork: Sekretarz miasta\n---\nText.", PLAYERS),
         ("a.md", "---\nvisibility: players\nsummary: The party fought off a raid, GM and all\n---\nText.", PLAYERS),
         ("a.md", "---\nstatus: draft\narmor: 14 (hide)\n---\nText.", DM),

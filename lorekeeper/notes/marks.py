@@ -162,8 +162,9 @@ def stem_kinds(word: str, spoken: str = "") -> frozenset[str]:
     known, (one, _, other) = table("", spoken), word.partition(" ")
     if {first("word ", one), first("word ", other)} == {"next", "session"}:
         return frozenset({"plan"})
-    if other and (found := known.get(one + other, frozenset())):
-        return found  # "to do", "game master"
+    joined = one + other
+    if other and (found := known.get(joined) or known.get(joined.removesuffix("s"))):
+        return found  # "to do", "game masters"
     if found := _looked_up(word, known):
         return found
     ends = range(_ENDING, len(word) - _ENDING) if len(word) <= _LONG else ()

@@ -12,6 +12,7 @@ from lorekeeper.notes.marks import (
     FRONT,
     NAME,
     OWN,
+    TITLE,
     UNMARKED,
     VALUE,
     Mark,
@@ -79,9 +80,10 @@ def value_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> Mark:
         return UNMARKED
     written = (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
     lines = (line for text in written for line in text.split("\n") if not line[:1].isdigit())
-    if name in _ALIASES:  # "Mira (secret)" is a secret name, and "GM secret file" that of a secret
+    if name in _ALIASES:  # "Mira (secret)" and "The true heir" are secret names, and "GM secret file" that of a secret
         aside = ((line, _ASIDE.search(line)) for line in lines)
-        marks = (audience_of(line, FRONT, own) for line, last in aside if not last or not _is_secret(last[1]))
+        found = (audience_of(line, TITLE, own) for line, last in aside if not last or not _is_secret(last[1]))
+        marks = (mark for mark in found if mark.audience == DM and "inner" not in stem_kinds(mark.stem))
     else:
         marks = (beginning_mark(line, own, FRONT) for line in lines)
     return next(
