@@ -358,7 +358,7 @@ async def test_a_second_import_of_a_file_does_nothing(book, tmp_path):
 
 
 def test_pictures_of_pages_are_named_with_what_to_do_and_blank_pages_are_not(tmp_path):
-    pages = [page(1, *lines(ROADS)), [], [(72, 90, 20, BOLD, "Part II")]]
+    pages: list[list[Text]] = [page(1, *lines(ROADS)), [], [(72, 90, 20, BOLD, "Part II")]]
     entities, report = read(write_pdf(tmp_path / "scan.pdf", pages, streams=[PICTURE, PICTURE]))
     assert "Part II" in named(entities)
     said = "pages 4-5 of the file have no text that can be read; 'ocrmypdf --skip-text IN.pdf OUT.pdf'"
