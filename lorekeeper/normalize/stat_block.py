@@ -265,8 +265,8 @@ def _speed(value: object) -> Values:
         parts = [_one_speed(line(kind), speed, hover) for kind, speed in islice(value.items(), MAX_ITEMS)]
         return {"speed": _said(value, ", ".join(sorted(filter(None, parts), key=lambda part: not part[0].isdigit())))}
     told = line(value)
-    parts = _FEET.finditer(told) if not _FEET.sub("", told).strip(" ,") else ()
-    return {"speed": _said(value, ", ".join(f"{each[2] or ''} {each[1]} ft.".strip() for each in parts) or told)}
+    moves = _FEET.finditer(told) if not _FEET.sub("", told).strip(" ,") else ()
+    return {"speed": _said(value, ", ".join(f"{each[2] or ''} {each[1]} ft.".strip() for each in moves) or told)}
 
 
 def _one_speed(kind: str, value: object, hover: str) -> str:
