@@ -75,7 +75,7 @@ MAX_RANKED_NAMES = 8
 MAX_NAME_WORDS = 5
 """Words of the longest name that is compared with others word by word: longer texts are sentences."""
 
-_OWNED = re.compile(r"['’]s\b")
+_OWNED, _ASKING = re.compile(r"['’]s\b"), sorted(STOP_WORDS | ASKING_WORDS)
 
 MIN_PART_CHARS = 4
 """Fewest characters that are looked for within other names."""
@@ -265,10 +265,10 @@ async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[s
         word for word in unknown if len(word) >= MIN_PART_CHARS and word.isalpha() and not closed_name(word, ())
     ]
     names = [NameList.of(await cache.names(name)) for name in types] if misspelt else []
-    meant, asking = dict[str, str](), sorted({*STOP_WORDS, *ASKING_WORDS})
+    meant: dict[str, str] = {}
     for word in misspelt:
         alike = [each for known in names for each in nearest(word, known.words_beginning_with(word[0]))]
-        alike = [*nearest(word, asking), *alike]
+        alike = [*nearest(word, _ASKING), *alike]
         best = max(alike, key=lambda each: each[1], default=("", 0.0))
         own = {word: best[0]} if best[1] >= MISSPELT and best[0].isalpha() else {}
         meant |= _in_a_name(words, words.index(word), names) or own

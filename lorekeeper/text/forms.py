@@ -6,10 +6,10 @@ the Snowball project, among the words that the notes have: a language is theirs 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable
 
 from lorekeeper.languages import languages
+from lorekeeper.text.name_list import beginning_with
 from lorekeeper.text.porter import CYRILLIC, is_cyrillic, porter_stem, stem_of
 
 MOST_OF = 0.5
@@ -18,8 +18,6 @@ MOST_OF = 0.5
 BEGINNING, FEWEST = 3, 4
 """Letters that all forms of a word begin with, and letters of a word that is looked for in other forms."""
 
-_LAST = chr(0x10FFFF)
-
 
 class Forms:
     """The words of a full-text table by their forms."""
@@ -27,15 +25,13 @@ class Forms:
     def __init__(self, words: Iterable[str]) -> None:
         self._words = sorted(words)
         known = frozenset(self._words)
-        spoken = (each.name.casefold() for each in languages() if _share(each.own, known) >= MOST_OF)
-        self._languages = tuple(spoken)
+        self._languages = [each.name.casefold() for each in languages() if _share(each.own, known) >= MOST_OF]
 
     def of(self, word: str) -> list[str]:
         """The words that are forms of a folded word, without those that English stems alike."""
         if len(word) < FEWEST:
             return []
-        start = word[:BEGINNING]
-        near = self._words[bisect_left(self._words, start) : bisect_right(self._words, start + _LAST)]
+        near = beginning_with(word[:BEGINNING], self._words)
         own, names = porter_stem(word), [CYRILLIC] if is_cyrillic(word) else self._languages
         found = (other for name in names for other in near if stem_of(name, other) == stem_of(name, own))
         return [other for other in dict.fromkeys(found) if other != own]

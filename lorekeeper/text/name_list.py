@@ -46,11 +46,11 @@ class NameList(list[str]):
 
     def words_beginning_with(self, text: str) -> list[str]:
         """The words of the names that begin with a text."""
-        return _beginning_with(text, self.vocabulary)
+        return beginning_with(text, self.vocabulary)
 
     def words_ending_with(self, text: str) -> list[str]:
         """The words of the names that end with a text."""
-        return [word[::-1] for word in _beginning_with(text[::-1], self._reversed)]
+        return [word[::-1] for word in beginning_with(text[::-1], self._reversed)]
 
     def with_words(self, words: Iterable[str]) -> set[int]:
         """Places of the names that have any of some words."""
@@ -97,6 +97,6 @@ class NameList(list[str]):
         return array("L", accumulate((len(name) + len(_END) for name in self), initial=0))
 
 
-def _beginning_with(text: str, words: list[str]) -> list[str]:
+def beginning_with(text: str, words: list[str]) -> list[str]:
     """Those of sorted words that begin with a text."""
     return words[bisect_left(words, text) : bisect_right(words, text + _LAST)]

@@ -18,9 +18,7 @@ from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.sqlite.columns import Columns, NameIndex, Rows, column_definitions, column_value, index_statements
 from lorekeeper.cache.sqlite.file import Recent, SqliteFile, columns, pack, read_format, unpack
 from lorekeeper.cache.sqlite.keywords import (
-    SPELT,
     Keywords,
-    Spelling,
     Texts,
     fts_statement,
     insert_words,
@@ -283,9 +281,10 @@ class Catalogue:
         if not (query.any or query.phrases):
             return []
         entity_type = selection.entity_type
-        if entity_type in SPELT:
-            query = self._cached(c, entity_type, Spelling.of).corrected(query)
-        return self._keywords(c, entity_type).rank(query, limit, self._rows_meeting(c, selection))
+        keywords = self._keywords(c, entity_type)
+        if spelling := keywords.texts.spelling:
+            query = spelling.corrected(query)
+        return keywords.rank(query, limit, self._rows_meeting(c, selection))
 
     def rank_names(self, c: sqlite3.Connection, selection: Selection, query: str) -> list[Ranked]:
         name, limit = fold(query), NAMES if selection.everything else None

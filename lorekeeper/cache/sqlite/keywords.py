@@ -110,10 +110,12 @@ class Spelling:
     Attributes:
         stems: all of them.
         long: those that a word may be corrected to.
+        forms: the same by the forms that words have in other languages than English.
     """
 
     stems: frozenset[str]
     long: Sequence[str]
+    forms: Forms
 
     @classmethod
     def of(cls, c: sqlite3.Connection, entity_type: str) -> Self:
@@ -130,7 +132,8 @@ class Spelling:
             finally:
                 c.execute(f"PRAGMA query_only = {read_only}")
         stems = [term for (term,) in c.execute(f"SELECT term FROM temp.{table}")]
-        return cls(frozenset(stems), [term for term in stems if len(term) >= SHORTEST and term.isalpha()])
+        long = [term for term in stems if len(term) >= SHORTEST and term.isalpha()]
+        return cls(frozenset(stems), long, Forms(stems))
 
     def corrected(self, query: KeywordQuery) -> KeywordQuery:
         """A query with the nearest stems that occur for those of its words that do not."""
@@ -149,13 +152,14 @@ class Texts:
     Attributes:
         names: the names, with the aliases behind them, in the order of the row ids.
         phrased: which of them have phrases, shape (rows,).
+        spelling: the stems of a type of `SPELT`.
         counts: how many rows an FTS5 expression matches, for the expressions that have been counted.
         words: the rows that have a word in any form, and their scores, for words that were asked for last.
     """
 
     names: Sequence[str]
     phrased: Rows
-    forms: Forms | None = None
+    spelling: Spelling | None = None
     counts: dict[str, int] = field(default_factory=dict)
     words: Recent[str, Scored] = field(default_factory=lambda: Recent(KEPT, lambda scored: 1 + len(scored[0])))
 
@@ -170,8 +174,8 @@ class Texts:
         rows = c.execute(sql).fetchall()
         if [row for row, _, _ in rows] != columns.ids.tolist():
             raise DamagedFileError(f"the words of {columns.entity_type} are incomplete")
-        forms = Forms(Spelling.of(c, columns.entity_type).stems) if columns.entity_type in SPELT else None
-        return cls([name for _, name, _ in rows], np.array([has for _, _, has in rows], np.bool_), forms)
+        spelling = Spelling.of(c, columns.entity_type) if columns.entity_type in SPELT else None
+        return cls([name for _, name, _ in rows], np.array([has for _, _, has in rows], np.bool_), spelling)
 
 
 @dataclass(frozen=True)
@@ -278,9 +282,8 @@ class Keywords:
         """The rows that have a word in any form, and their scores, above 0."""
         found = self.texts.words.get(word)
         if found is None:
-            found = self._as_rare(word, self._scored(quoted(word)))
-            if forms := self.texts.forms.of(word) if self.texts.forms else []:
-                found = self._as_one([word, *forms])
+            forms = self.texts.spelling.forms.of(word) if self.texts.spelling else []
+            found = self._as_one([word, *forms]) if forms else self._as_rare(word, self._scored(quoted(word)))
             self.texts.words.put(word, found)
             self.texts.counts[quoted(word)] = len(found[0])
         return found
@@ -296,19 +299,21 @@ class Keywords:
         if self.columns.entity_type != "notes":
             return scored
         places, scores = scored
-        rows, having = len(self.columns.ids), len(places) if ids is None else self._count(quoted(word))
-        share = (rows - having + 0.5) / (having + 0.5)
-        return places, scores * (math.log1p(share) / max(math.log(share), LEAST_RARITY))
+        odds = self._odds(len(places) if ids is None else self._count(quoted(word)))
+        return places, scores * (math.log1p(odds) / max(math.log(odds), LEAST_RARITY))
+
+    def _odds(self, having: int) -> float:
+        """The odds against a word that so many rows have, of which FTS5's rarity is the logarithm."""
+        return (len(self.columns.ids) - having + 0.5) / (having + 0.5)
 
     def _as_one(self, words: Sequence[str]) -> Scored:
         """Rows and scores of words that count as one: the best of each row, as rare as all of them are together."""
-        rows, best = len(self.columns.ids), np.zeros(len(self.columns.ids))
+        best = np.zeros(len(self.columns.ids))
         for word in words:
             places, scores = self._scored(quoted(word))
-            share = (rows - len(places) + 0.5) / (len(places) + 0.5)
-            np.maximum.at(best, places, scores / max(math.log(share), LEAST_RARITY))
+            np.maximum.at(best, places, scores / max(math.log(self._odds(len(places))), LEAST_RARITY))
         places = np.flatnonzero(best)
-        return places, best[places] * math.log1p((rows - len(places) + 0.5) / (len(places) + 0.5))
+        return places, best[places] * math.log1p(self._odds(len(places)))
 
     def _matching(self, columns: str, expression: str, ids: Collection[int] | None = None) -> list[tuple[Any, ...]]:
         """Columns of the rows that an expression matches; of all rows, or of some ids, which are tested after the match."""
