@@ -23,10 +23,9 @@ from lorekeeper.normalize.characters import (
     Spell,
     entity,
     gold_of,
-    modifier,
-    proficiency,
     told,
 )
+from lorekeeper.normalize.formulas import modifier, proficiency
 from lorekeeper.normalize.foundry.values import Object, at, mapping, objects, text, whole
 from lorekeeper.normalize.reading import Words
 from lorekeeper.terms import ABILITIES, CONDITIONS, DAMAGE_TYPES, MOVEMENTS, PASSIVES, SENSES, SKILL_ABILITIES

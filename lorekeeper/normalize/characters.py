@@ -25,6 +25,7 @@ from lorekeeper.audience import DM
 from lorekeeper.entities import AUDIENCE, MAX_MANY, Entity
 from lorekeeper.folding import fold, fold_class
 from lorekeeper.normalize.build import Origin, build, readable, without_empty
+from lorekeeper.normalize.formulas import modifier, proficiency
 from lorekeeper.normalize.foundry.values import mapping, number, objects, text, texts, whole
 from lorekeeper.normalize.reading import Words, paragraphs
 from lorekeeper.records.values import COINS
@@ -182,16 +183,6 @@ def gold_of(coins: object) -> float | None:
 def written_at(seconds: float) -> str:
     """A time, given in seconds since 1970, as the data of characters have it."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def modifier(score: int) -> int:
-    """The modifier of an ability score."""
-    return (score - 10) // 2
-
-
-def proficiency(level: int) -> int:
-    """The proficiency bonus of a character of a level."""
-    return 2 + (level - 1) // 4
 
 
 def completed(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from lorekeeper.records import Item, Source, item
 from lorekeeper.records.grammar import counted, plain, sentences
 from lorekeeper.records.items import SHIELD
 from lorekeeper.records.parts import ArmorClass
+from lorekeeper.records.values import number
+from lorekeeper.rolling.dice import dice_of
 from lorekeeper.terms import RARITIES
 
 Fields = dict[str, Any]
@@ -95,16 +97,10 @@ def leading_number(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-_DICE = re.compile(r"(?P<count>\d{1,3})(?:d(?P<sides>\d{1,4}))?(?: ?(?P<sign>[+-]) ?(?P<more>\d{1,4}))?")
-
-
 def damage(dice: object) -> float | None:
     """The average of damage dice: 7 of "2d6", 3.5 of "1d6", 1 of "1". None if it is no roll, or 0, which stands for none."""
-    match = _DICE.fullmatch(dice.strip().lower()) if isinstance(dice, str) else None
-    if match is None:
-        return float(dice) if isinstance(dice, (int, float)) and not isinstance(dice, bool) and dice else None
-    average = int(match["count"]) * ((int(match["sides"]) + 1) / 2 if match["sides"] else 1)
-    return (average + int(f"{match['sign']}{match['more']}") if match["more"] else average) or None
+    found = dice_of(dice) if isinstance(dice, str) else None
+    return ((found.least + found.most) / 2 if found else number(dice)) or None
 
 
 _SUIT = word["suits"]

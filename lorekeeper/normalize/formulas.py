@@ -23,6 +23,16 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 
 
+def modifier(score: float) -> int:
+    """The modifier of an ability score (SRD 5.1, "Ability Scores and Modifiers")."""
+    return int(score - 10) // 2
+
+
+def proficiency(level: float | None) -> int:
+    """The proficiency bonus by the level of a character, or the challenge rating of a creature (SRD 5.1, "Proficiency Bonus")."""
+    return max(2, 1 + math.ceil((level or 0) / 4))
+
+
 def worked_out(formula: str) -> float | None:
     """The value of a formula of numbers; None if it is anything else."""
     try:

@@ -30,7 +30,10 @@ from lorekeeper.filters import stored, unknown_name
 from lorekeeper.normalize import characters, equipment, options, spells
 from lorekeeper.normalize.build import MAX_DEPTH, Origin, build
 from lorekeeper.normalize.creatures import own_values
+from lorekeeper.normalize.reading import Words
 from lorekeeper.printable import FORBIDDEN, has_controls, shown
+
+word = Words(__file__)
 
 SOURCE = "lorekeeper"
 
@@ -127,16 +130,6 @@ def schema(collection: Collection) -> dict[str, Any]:
     }
 
 
-_VECTORS_SCHEMA = {
-    "type": "object",
-    "description": "vectors of its passages, so that it need not be embedded: fingerprint of the model, float32 as base64",
-    "properties": {
-        "model": {"type": "string"},
-        "passages": {"type": "array", "items": {"type": "string", "contentEncoding": "base64"}},
-    },
-}
-
-
 def _properties(collection: Collection) -> dict[str, Any]:
     """The keys of an entry, and what may be there."""
     plain = {"type": "string", "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
@@ -151,16 +144,11 @@ def _properties(collection: Collection) -> dict[str, Any]:
         | {"description": "its key within the document; made from the name by default"},
         "document": key | {"description": "key of the book it is from", "default": DEFAULT_DOCUMENT},
         "document_name": plain | {"description": "title of that book"},
-        "description": {"type": "string", "description": "its text, plain or Markdown"},
-        "asked_as": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "phrases people might search for",
-        },
-        VECTORS: _VECTORS_SCHEMA,
+        **word["own keys"],
     }
+    types = word["own types"] | {"text": _TEXT, "texts": _TEXTS}
     for declared in collection.fields:
-        json_type = _JSON_TYPES[declared.type] | {"description": declared.help}
+        json_type = types[declared.type.name.lower()] | {"description": declared.help}
         if declared.most != MAX_MANY:
             json_type |= {"maxItems": declared.most}
         if (collection.name, declared.name) in NUMBERS_IN_WORDS:
@@ -175,25 +163,7 @@ _PLAIN = rf"^(?![\s\S]*[{FORBIDDEN}])[\s\S]*\S"
 
 _TEXT = {"type": ["string", "null"], "maxLength": MAX_TEXT_LENGTH, "pattern": _PLAIN}
 
-_JSON_TYPES: dict[FieldType, dict[str, Any]] = {
-    FieldType.TEXT: _TEXT,
-    FieldType.INTEGER: {"type": ["integer", "null"], "minimum": -(2**53), "maximum": 2**53},
-    FieldType.DECIMAL: {
-        "type": ["number", "string", "null"],
-        "pattern": r"^\s*([+-]?\d{1,15}(\.\d{1,9})?|\d{1,6}/0*[1-9]\d{0,4})\s*$",
-        "minimum": -(10**12),
-        "maximum": 10**12,
-    },
-    FieldType.FLAG: {"type": ["boolean", "null"]},
-    FieldType.DATE: {
-        "type": ["number", "string", "null"],
-        "pattern": r"^\s*(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|-?\d{5,12})\s*$",
-        "minimum": -(10**12),
-        "maximum": 10**12,
-    },
-    FieldType.TEXTS: _TEXT
-    | {"type": ["array", "string", "null"], "items": _TEXT | {"type": "string"}, "maxItems": MAX_MANY},
-}
+_TEXTS = _TEXT | {"type": ["array", "string", "null"], "items": _TEXT | {"type": "string"}, "maxItems": MAX_MANY}
 
 _NUMBERS = {FieldType.INTEGER: "integer", FieldType.DECIMAL: "number"}
 

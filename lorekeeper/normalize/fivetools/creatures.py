@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.creatures import creature_fields
 from lorekeeper.normalize.fivetools.entries import Writer
-from lorekeeper.normalize.fivetools.mods import modifier, proficiency, rating
+from lorekeeper.normalize.fivetools.mods import ability_modifier, rating
 from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import (
     Data,
@@ -30,6 +30,7 @@ from lorekeeper.normalize.fivetools.values import (
     uid,
     word,
 )
+from lorekeeper.normalize.formulas import proficiency
 from lorekeeper.render.spell import ordinal
 from lorekeeper.terms import ABILITY_OF
 
@@ -91,10 +92,6 @@ def _type(subject: Subject) -> Data:
     return {"type": f"swarm of {swarm} {kind}" if swarm else kind, "subtype": subtype.lower()}
 
 
-_ALIGNMENTS = ("L NX C", "G NY E")
-"""The letters of either axis."""
-
-
 def alignment(value: object) -> str:
     """An alignment in words: "lawful good", "any evil alignment", "chaotic evil (75%) or neutral (25%)"."""
     if isinstance(value, str):
@@ -105,22 +102,13 @@ def alignment(value: object) -> str:
         named = spaced(_of_codes(texts(each, "alignment")), chance, text(each, "note"))
         told.append(text(each, "special") or named)
     pairs = codes and all(len(code) == 2 and {*code} <= word["alignments"].keys() for code in codes)
-    named_ = [_of_codes([*code]) for code in codes] if pairs else [_of_codes(codes)]
-    return " or ".join(filter(None, [*named_, *told]))
+    return " or ".join(filter(None, [*map(_of_codes, codes if pairs else [codes]), *told]))
 
 
-def _of_codes(codes: list[str]) -> str:
+def _of_codes(codes: Sequence[str]) -> str:
     """Several letters stand for all alignments that they can make."""
-    order, morals = ([code for code in axis.split() if code in codes] for axis in _ALIGNMENTS)
-    if len(order) == len(morals) == 3 or set(codes) == {"NX", "NY", "N"}:
-        return "any alignment" if len(order) == 3 else "any neutral alignment"
-    for mine, axis, others in ((order, _ALIGNMENTS[0], morals), (morals, _ALIGNMENTS[1], order)):
-        if len(others) == 3 and len(mine) == 1:
-            return f"any {word('alignments', mine[0])} alignment"
-        if len(others) == 3 and len(mine) == 2:
-            (missing,) = {*axis.split()} - {*mine}
-            return f"any non-{word('alignments', missing)} alignment"
-    return " ".join(word("alignments", code) for code in codes)
+    one_by_one = " ".join(word("alignments", code) for code in codes)
+    return word("alignments", " ".join(sorted({*codes})), one_by_one) if codes else ""
 
 
 def _armor_class(subject: Subject) -> Data:
@@ -198,7 +186,7 @@ def _initiative(obj: Object) -> float | None:
         return number(obj, "initiative")
     given = number(obj, "initiative.initiative")
     factor = number(obj, "initiative.proficiency") or 0
-    return modifier(obj, "dex") + int(factor * proficiency(obj)) if given is None else given
+    return ability_modifier(obj, "dex") + int(factor * proficiency(rating(obj))) if given is None else given
 
 
 def _bonuses(subject: Subject, key: str) -> object:
@@ -325,7 +313,7 @@ def _groups(cast: Object) -> Iterator[tuple[str, str, object]]:
             filled = {"each": " each" if often != count else "", "s": "" if count == "1" else "s"}
             yield key, label.format(count, **filled, range="6" if often == "6" else f"{often}–6"), spells
     for level, group in sorted(mapping(cast, "spells").items()):
-        yield "spells", _level(level, group), mapping(group).get("spells")
+        yield "spells", _level(level, group), mapping(group).get("spells", group)
 
 
 def _level(level: str, group: object) -> str:

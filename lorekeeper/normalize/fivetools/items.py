@@ -37,10 +37,9 @@ def item(subject: Subject) -> Data:
         subject = replace(subject, obj={**subject.obj, **inherits})
     obj, kind = subject.obj, _kind(subject.obj)
     rarity = text(obj, "rarity").strip().lower()
-    weight, distance = number(obj, "weight"), _RANGE.fullmatch(text(obj, "range"))
-    code = text(obj, "dmgType")
-    properties = [_property(subject, each) for each in listed(obj, "property")]
-    bonuses = [number(obj, key) for key in ("bonusWeapon", "bonusAc", "bonusSpellAttack") if obj.get(key) is not None]
+    distance, code = _RANGE.fullmatch(text(obj, "range")), text(obj, "dmgType")
+    near, far = distance.groups() if distance else (None, None)
+    properties = [found for each in listed(obj, "property") if (found := _property(subject, each))]
     when, regained = subject.words("recharge"), subject.words("rechargeAmount")
     asked = (_requirement(subject, each) for each in listed(obj, "requires"))
     between = " at " if regained and when in ("dawn", "dusk", "midnight") else " "
@@ -52,21 +51,21 @@ def item(subject: Subject) -> Data:
         **_attunement(subject, is_magic=kind == "magic-item"),
         "damage_dice": subject.words("dmg1"),
         "damage_type": word("damage", code.upper(), code.lower()),
-        "range": int(distance[1]) if distance else None,
-        "long_range": int(distance[2]) if distance and distance[2] else None,
-        "properties": [found for found in properties if found],
+        "range": number(near),
+        "long_range": number(far),
+        "properties": properties,
         "mastery": ", ".join(uid(each)[0] for each in listed(obj, "mastery")),
         "ammunition": uid(obj.get("ammoType"))[0],
         **_armor(obj),
-        "bonus": int(bonuses[0]) if bonuses and bonuses[0] is not None else None,
+        "bonus": number(obj, "bonusWeapon", "bonusAc", "bonusSpellAttack"),
         "bonuses": commas(*(f"{told} to {what}" for key, what in word["bonuses"].items() if (told := text(obj, key)))),
         "charges": number(obj, "charges") or subject.words("charges"),
         "recharge": f"{regained}{between}{when}".strip(),
         "spells": ", ".join(spell_names(obj.get("attachedSpells"))),
-        "cursed": True if obj.get("curse") is True else None,
-        "sentient": True if obj.get("sentient") is True else None,
+        "cursed": obj.get("curse") is True or None,
+        "sentient": obj.get("sentient") is True or None,
         "cost": _price(obj),
-        "weight": first_number(obj.get("weight")) if weight is None else weight,
+        "weight": first_number(obj.get("weight")),
         "base_item": uid(obj.get("baseItem"))[0],
         "made_from": capital(joined(map(joined, asked), "or")) if inherits else "",
         "contents": commas(*_contents(obj)),
@@ -99,14 +98,12 @@ def _category(subject: Subject) -> list[str]:
 def _attunement(subject: Subject, *, is_magic: bool) -> Data:
     """Whether it must be attuned to, and by whom; None where it may be."""
     value = subject.obj.get("reqAttune")
-    words = subject.reader.plain(value) if isinstance(value, str) else ""
-    match words.lower():
-        case "yes" | "true" | "no" | "false" as said:
-            return {"requires_attunement": said in ("yes", "true")}
-        case "optional":
-            return {"attunement_detail": "optional attunement"}
-        case "":
-            return {"requires_attunement": value is True} if isinstance(value, bool) or is_magic else {}
+    words = subject.reader.plain(value)
+    said = {"yes": True, "true": True, "no": False, "false": False}.get(words.lower(), value)
+    if words.lower() == "optional":
+        return {"attunement_detail": "optional attunement"}
+    if isinstance(said, bool) or not words:
+        return {"requires_attunement": said is True} if isinstance(said, bool) or is_magic else {}
     return {"requires_attunement": True, "attunement_detail": f"requires attunement {words}"}
 
 
@@ -124,9 +121,9 @@ def _armor(obj: Object) -> Data:
         return {}
     return {
         "armor_class": value,
-        "ac_string": f"+{text(value)}" if code == "S" else f"{text(value)}{word('armor', code, '')}",
+        "ac_string": f"+{value}" if code == "S" else f"{value}{word('armor', code, '')}",
         "strength_required": number(obj, "strength"),
-        "stealth_disadvantage": True if obj.get("stealth") is True else None,
+        "stealth_disadvantage": obj.get("stealth") is True or None,
     }
 
 

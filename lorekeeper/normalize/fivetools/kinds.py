@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lorekeeper.normalize.fivetools import creatures, items, options, rules, spells
@@ -80,17 +80,14 @@ def has_no_lore(key: str) -> bool:
 
 def fields_of(entity_type: str, data: Object) -> Data:
     """The raw filter values of the data of an entry of this source."""
-    match entity_type:
-        case "spells":
-            return spells.fields(data)
-        case "creatures":
-            return creatures.fields(data)
-        case "equipment":
-            return items.fields(data)
-        case "character_options":
-            return options.fields(data)
-        case "rules":
-            return {"parent": text(data, "parent") or None}
-        case "documents":
-            return {"game_system": text(data, "gamesystem.name") or None}
-    return {}
+    return _FIELDS[entity_type](data)
+
+
+_FIELDS: Mapping[str, Callable[[Object], Data]] = {
+    "spells": spells.fields,
+    "creatures": creatures.fields,
+    "equipment": items.fields,
+    "character_options": options.fields,
+    "rules": lambda data: {"parent": text(data, "parent") or None},
+    "documents": lambda data: {"game_system": text(data, "gamesystem.name") or None},
+}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.fivetools.values import Data, Object, at, listed, mapping, number, objects, text, thawed
-from lorekeeper.normalize.formulas import worked_out
+from lorekeeper.normalize.formulas import modifier, proficiency, worked_out
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF, SKILL_ABILITIES
 
@@ -215,10 +215,8 @@ def _append_new(obj: Data, name: str, operation: Object) -> None:
 
 def _replace(obj: Data, name: str, operation: Object, *, or_append: bool = False) -> None:
     found, wanted = _list(obj, name), operation.get("replace")
-    place = _place(found, wanted)
-    if place is None and not or_append:
-        raise FilterError(f"there is no {shown(wanted, 60)} to replace")
-    found[slice(len(found), None) if place is None else slice(place, place + 1)] = listed(operation, "items")
+    place = len(found) if or_append and _place(found, wanted) is None else _required(found, wanted, "replace")
+    found[place : place + 1] = listed(operation, "items")
 
 
 def _remove(obj: Data, name: str, operation: Object) -> None:
@@ -226,21 +224,23 @@ def _remove(obj: Data, name: str, operation: Object) -> None:
     unwanted = [*listed(operation, "names"), *listed(operation, "items")]
     _require_few(found, unwanted)
     for wanted in unwanted:
-        place = _place(found, wanted)
-        if place is not None:
-            del found[place]
-        elif operation.get("force") is not True:
-            raise FilterError(f"there is no {shown(wanted, 60)} to remove")
+        if operation.get("force") is not True or _place(found, wanted) is not None:
+            del found[_required(found, wanted, "remove")]
 
 
 def _rename(obj: Data, name: str, operation: Object) -> None:
     found, renames = _list(obj, name), objects(operation, "renames")
     _require_few(found, [*renames])
     for rename in renames:
-        place = _place(found, rename.get("rename"))
-        if place is None:
-            raise FilterError(f"there is no {shown(rename.get('rename'), 60)} to rename")
+        place = _required(found, rename.get("rename"), "rename")
         found[place] = {**mapping(found[place]), "name": text(rename, "with")}
+
+
+def _required(found: list[object], wanted: object, to: str) -> int:
+    """Where in a list an item is; FilterError if it is not there to be changed."""
+    if (place := _place(found, wanted)) is None:
+        raise FilterError(f"there is no {shown(wanted, 60)} to {to}")
+    return place
 
 
 def _place(found: list[object], wanted: object) -> int | None:
@@ -316,7 +316,10 @@ def _multiply_points(obj: Data, _: str, operation: Object) -> None:
 def _calculate(obj: Data, name: str, operation: Object) -> None:
     """A number from a formula with ``<$prof_bonus$>`` and ``<$dex_mod$>``."""
     formula = text(operation, "formula")[:200]
-    values = {"prof_bonus": proficiency(obj), **{f"{code}_mod": modifier(obj, code) for code in ABILITY_OF}}
+    values = {
+        "prof_bonus": proficiency(rating(obj)),
+        **{f"{code}_mod": ability_modifier(obj, code) for code in ABILITY_OF},
+    }
     for variable, value in values.items():
         formula = formula.replace(f"<${variable}$>", str(value))
     result = worked_out(formula)
@@ -343,15 +346,10 @@ def rating(obj: Object) -> float | None:
     return None if result is None or not 0 <= result <= 40 else result
 
 
-def proficiency(obj: Object) -> int:
-    """The proficiency bonus that a creature has by its challenge rating (SRD 5.1, "Proficiency Bonus")."""
-    return max(2, 1 + -(-int(rating(obj) or 0) // 4))
-
-
-def modifier(obj: Object, code: str) -> int:
+def ability_modifier(obj: Object, code: str) -> int:
     """The modifier of an ability by its score, 0 if it is unknown."""
-    score = number(obj.get(code))
-    return 0 if score is None else int(score - 10) // 2
+    score = number(obj, code)
+    return 0 if score is None else modifier(score)
 
 
 def _add_senses(obj: Data, _: str, operation: Object) -> None:
@@ -371,7 +369,8 @@ def _raise(prop: str, abilities: Mapping[str, str], obj: Data, _: str, operation
     found, wanted = dict(mapping(obj.get(prop))), operation.get(f"{prop}s")
     levels: Object = wanted if isinstance(wanted, Mapping) else dict.fromkeys(abilities, wanted)
     for name, level in levels.items():
-        bonus = modifier(obj, abilities.get(name.lower(), "int")) + proficiency(obj) * int(number(level) or 1)
+        own = ability_modifier(obj, abilities.get(name.lower(), "int"))
+        bonus = own + proficiency(rating(obj)) * int(number(level) or 1)
         before = number(found.get(name))
         found[name] = f"{bonus if before is None else max(bonus, before):+g}"
     obj[prop] = found
@@ -379,8 +378,6 @@ def _raise(prop: str, abilities: Mapping[str, str], obj: Data, _: str, operation
 
 _SAVES = {code: code for code in ABILITY_OF}
 _SKILLS = {skill: ability[:3] for skill, ability in SKILL_ABILITIES.items()}
-
-_FREQUENCIES = ("daily", "rest", "restLong", "weekly", "monthly", "yearly", "charges", "recharge", "legendary")
 
 Change = Callable[[list[object], object], Iterable[object]]
 
@@ -390,22 +387,20 @@ def _change_spells(change: Change, obj: Data, _: str, operation: Object) -> None
     lists = objects(obj, "spellcasting")
     if not lists:
         raise FilterError("it casts no spells")
-    trait: Data = dict(lists[0])
-    for key in ("will", "constant", "ritual"):
-        if key in operation:
-            trait[key] = [*change(listed(trait.get(key)), operation[key])]
-    for key in _FREQUENCIES:
-        groups = dict(mapping(trait.get(key)))
-        for often, wanted in mapping(operation.get(key)).items():
-            groups[often] = [*change(listed(groups.get(often)), wanted)]
-        trait |= {key: groups} if groups else {}
-    levels = dict(mapping(trait, "spells"))
-    for level, wanted in mapping(operation, "spells").items():
-        group = {**mapping(levels.get(level)), **mapping(wanted)}
-        names = listed(levels.get(level), "spells")
-        levels[level] = {**group, "spells": [*change(names, at(wanted, "spells") if mapping(wanted) else wanted)]}
-    trait |= {"spells": levels} if levels else {}
-    obj["spellcasting"] = [trait, *lists[1:]]
+    wanted = {key: each for key, each in operation.items() if key != "mode"}
+    obj["spellcasting"] = [_with_spells(change, lists[0], wanted), *lists[1:]]
+
+
+def _with_spells(change: Change, before: object, wanted: object) -> object:
+    """A list of spells that is changed, or lists by frequency or level of which some are; numbers of slots are replaced."""
+    if isinstance(wanted, Mapping):
+        changed = {key: _with_spells(change, mapping(before).get(key), each) for key, each in wanted.items()}
+        return {**mapping(before), **changed}
+    if number(wanted) is not None:
+        return before if isinstance(before, Mapping) else wanted
+    if isinstance(before, Mapping):
+        return {**before, "spells": [*change(listed(before, "spells"), wanted)]}
+    return [*change(listed(before), wanted)]
 
 
 def _replaced(names: list[object], wanted: object) -> Iterator[object]:

@@ -254,7 +254,7 @@ def feat(subject: Subject) -> Data:
         "type": word("feats", code, word("feats", code.partition(":")[0], code.lower())),
         "prerequisite": prerequisite(subject.reader, obj.get("prerequisite")),
         "ability_score_increase": ability_scores(obj.get("ability")),
-        "repeatable": True if obj.get("repeatable") is True else None,
+        "repeatable": obj.get("repeatable") is True or None,
         "spells": _spells(obj),
         "desc": paragraphs(subject.prose("entries"), subject.fluff()),
     }

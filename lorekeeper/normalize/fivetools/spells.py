@@ -66,7 +66,7 @@ def spell(subject: Subject) -> Data:
 
 
 def _counted(count: float, unit: str) -> str:
-    return f"{text(count)} {unit}{'s' if count != 1 and unit and not unit.endswith('s') else ''}".strip()
+    return f"{count} {unit}{'' if count == 1 or unit.endswith('s') else 's'}"
 
 
 def _time(time: Object) -> str:
@@ -90,12 +90,11 @@ def _range(subject: Subject) -> Data:
     value = subject.obj.get("range")
     if not isinstance(value, Mapping):
         return {"range_text": subject.words("range")}
-    kind, unit, amount = text(value, "type"), text(value, "distance.type"), number(value, "distance.amount")
-    unit = subject.word("lengths", unit)
-    yards = amount * 3 if amount is not None and unit == "yards" else None
-    length = yards if yards is not None or amount is None else feet(text(amount), unit)
+    kind, amount = text(value, "type"), number(value, "distance.amount")
+    unit = subject.word("lengths", text(value, "distance.type"))
+    length = None if amount is None else feet(f"{amount}", unit)
     if kind in AREAS:
-        told = f"{text(amount)}-{word('lengths', unit)} " if amount is not None else ""
+        told = f"{amount}-{word('lengths', unit)} " if amount is not None else ""
         size = {
             "shape_type": "sphere" if kind == "radius" else kind,
             "shape_size": length if unit in _LENGTHS else None,
@@ -128,7 +127,7 @@ def _components(subject: Subject) -> Data:
         "material_specified": subject.reader.plain(value, "m.text", "m"),
         "material_cost": None if copper is None else copper / 100,
         "material_consumed": consume if isinstance(consume, bool) else None,
-        "material_may_be_consumed": True if consume == "optional" else None,
+        "material_may_be_consumed": consume == "optional" or None,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from lorekeeper.normalize.reading import Words, by_path
@@ -72,8 +73,8 @@ def sizes(value: object) -> list[str]:
 
 def uid(value: object) -> tuple[str, str]:
     """(name, source) of "longsword|phb"; ("", "") if it is no text."""
-    parts = value.split("|") if isinstance(value, str) else [""]
-    return parts[0].strip(), parts[1].strip() if len(parts) > 1 else ""
+    name, source, *_ = f"{value if isinstance(value, str) else ''}||".split("|")
+    return name.strip(), source.strip()
 
 
 _NO_SPELLS = ("ability", "name", "resourceName", "choose", "all")
@@ -95,7 +96,7 @@ def spell_names(value: object, level: int = 0) -> list[str]:
 def counted_name(name: str, count: object) -> str:
     """A name, with how many there are in brackets where there are several: "net (2)"."""
     several = number(count) or 1
-    return f"{name} ({text(several)})" if several > 1 and name else name
+    return f"{name} ({several})" if several > 1 and name else name
 
 
 def coins(copper: object) -> str:
@@ -110,15 +111,6 @@ def coins(copper: object) -> str:
 
 
 def thawed(value: object) -> object:
-    """A copy of a JSON value that can be changed, one stack frame a level."""
-    if isinstance(value, list):
-        items: list[object] = []
-        for item in value:
-            items.append(thawed(item))  # noqa: PERF401 (a comprehension takes a second frame)
-        return items
-    if not isinstance(value, Mapping):
-        return value
-    result: dict[str, object] = {}
-    for key, item in value.items():
-        result[key] = thawed(item)
-    return result
+    """A copy of a JSON value that can be changed."""
+    copy: object = json.loads(json.dumps(value))
+    return copy

@@ -17,10 +17,10 @@ from lorekeeper.normalize.characters import (
     Held,
     Spell,
     gold_of,
-    modifier,
     told,
     written_at,
 )
+from lorekeeper.normalize.formulas import modifier
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import to_markdown
 from lorekeeper.normalize.foundry.marks import Scope

@@ -68,15 +68,6 @@ def shown(formula: str, values: Values = nothing_known) -> str:
 
 
 def average_of(formula: str) -> int | None:
-    """The average of a formula such as "2d8 + 4", rounded down; None if it is no sum of dice and numbers."""
-    total = 0.0
-    for sign, term in re.findall(r"([+-]?)(?:(?<!\s)\s+)?([^+\-\s]+)", formula[:MAX_CHARS]):
-        dice = _DICE.fullmatch(term)
-        if dice:
-            amount = int(dice[1] or 1) * (int(dice[2]) + 1) / 2
-        elif term.isdecimal() and len(term) < 7:
-            amount = int(term)
-        else:
-            return None
-        total += -amount if sign == "-" else amount
-    return math.floor(total) if _DICE.search(formula) else None
+    """The average of a formula such as "2d8 + 4", rounded down; None if it cannot be worked out."""
+    averages, dice = _DICE.subn(lambda found: f"({found[1] or 1} * ({found[2]} + 1) / 2)", formula[:MAX_CHARS])
+    return value(averages) if dice and "(" not in formula else None

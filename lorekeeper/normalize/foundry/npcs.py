@@ -15,6 +15,7 @@ from lorekeeper.normalize.foundry.values import (
     Data,
     Object,
     at,
+    feet,
     mapping,
     number,
     objects,
@@ -29,9 +30,6 @@ from lorekeeper.normalize.foundry.values import (
 )
 from lorekeeper.render.spell import ordinal
 from lorekeeper.terms import MOVEMENTS, PHYSICAL, SENSES, SKILL_ABILITIES
-
-FEET_PER_METER = 10 / 3
-"""The games count 1.5 m for 5 feet."""
 
 
 def creature(scope: Scope) -> Data:
@@ -112,16 +110,10 @@ def speeds_of(system: Object) -> Data:
     found = {
         kind: formulas.value(text(by_kind, kind), lambda path: base if path == "base" else None) for kind in MOVEMENTS
     }
-    speeds = {kind: _feet(speed, movement) for kind, speed in found.items() if speed or (speed == 0 and kind == "walk")}
+    units = text(movement, "units")
+    speeds = {kind: feet(speed, units) for kind, speed in found.items() if speed or (speed == 0 and kind == "walk")}
     hover = movement.get("hover") is True or "hover" in texts(movement, "tags")
     return {**speeds, "unit": "feet", **({"hover": True} if hover else {})} if any(speeds.values()) else {}
-
-
-def _feet(found: float | None, beside: Object) -> float | None:
-    """A distance in feet, by the unit beside it."""
-    unit = word("lengths", text(beside, "units") or "ft", "")
-    meters = round(found * FEET_PER_METER) if found is not None and unit == "meter" else None
-    return found if unit == "foot" else meters
 
 
 def _abilities(sheet: Sheet) -> Data:
@@ -148,7 +140,7 @@ def sense_ranges(sheet: Sheet) -> Data:
     found: Data = {}
     for sense in (*SENSES, "keensense"):
         if distance := sheet.bonus(ranges, sense):
-            found[f"{sense}_range" if sense in SENSES else sense] = _feet(distance, senses)
+            found[f"{sense}_range" if sense in SENSES else sense] = feet(distance, text(senses, "units"))
     special = text(senses, "special")
     return {**found, **({"special_senses": special} if special else {})}
 

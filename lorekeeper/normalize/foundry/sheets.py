@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from lorekeeper.normalize.formulas import modifier, proficiency
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.values import (
     ABILITY_NAMES,
@@ -61,7 +62,7 @@ class Sheet:
         given = {full: entry for key, entry in pairs(system.get("abilities")) if (full := ABILITY_NAMES.get(key))}
         found = {ability: whole(entry, "value") for ability, entry in given.items()}
         scores = {ability: score for ability, score in found.items() if score is not None and 0 <= score <= MAX_SCORE}
-        modifiers = {ability: (score - 10) // 2 for ability, score in scores.items()}
+        modifiers = {ability: modifier(score) for ability, score in scores.items()}
         if not scores and any(whole(entry, "mod") is not None for entry in given.values()):
             modifiers = {ability: _modifier(given.get(ability, {}), rating) for ability in ABILITIES}
         return cls(name, system, scores, modifiers, rating, rules)
@@ -69,7 +70,7 @@ class Sheet:
     @property
     def proficiency(self) -> int:
         """The proficiency bonus, which follows from the challenge rating (SRD 5.1, "Proficiency Bonus")."""
-        return _proficiency(self.rating)
+        return proficiency(self.rating)
 
     @property
     def casting(self) -> str:
@@ -142,13 +143,9 @@ class Sheet:
         return number(at(self.system, path))
 
 
-def _proficiency(rating: float | None) -> int:
-    return max(2, 1 + math.ceil((rating or 0) / 4))
-
-
 def _modifier(entry: Object, rating: float | None) -> int:
     """A modifier of Black Flag, which prints one that includes the proficiency bonus for saves with proficiency."""
-    return (whole(entry, "mod") or 0) - (_proficiency(rating) if entry.get("proficient") is True else 0)
+    return (whole(entry, "mod") or 0) - (proficiency(rating) if entry.get("proficient") is True else 0)
 
 
 NOBODY = Sheet("", {}, {}, {}, None)

@@ -12,6 +12,7 @@ from lorekeeper.normalize.foundry.rolls import Doer, save_abilities
 from lorekeeper.normalize.foundry.values import (
     Data,
     Object,
+    feet,
     items,
     length,
     mapping,
@@ -24,7 +25,6 @@ from lorekeeper.normalize.foundry.values import (
     texts,
     word,
 )
-from lorekeeper.records.values import LENGTHS as FEET
 from lorekeeper.terms import DAMAGE_TYPES
 
 _HIGHER = re.compile(
@@ -84,12 +84,12 @@ def _casting_time(casting: Object) -> str:
 def _range(given: Object) -> Data:
     unit = text(given, "units")
     if unit in word["ranges"]:
-        feet = {"range": 0} if unit in ("self", "touch") else {}
-        return {"range_text": text(given, "special") or word("ranges", unit), **feet}
-    value, name = formulas.value(text(given, "value")), word("lengths", unit, "")
-    if not value or not name:
+        near = {"range": 0} if unit in ("self", "touch") else {}
+        return {"range_text": text(given, "special") or word("ranges", unit), **near}
+    value = formulas.value(text(given, "value"))
+    if not value or unit not in word["lengths"]:
         return {}
-    return {"range_text": length(value, unit), "range": round(value * FEET[name]), "range_unit": "feet"}
+    return {"range_text": length(value, unit), "range": feet(value, unit), "range_unit": "feet"}
 
 
 def _components(system: Object) -> Data:
@@ -104,7 +104,7 @@ def _components(system: Object) -> Data:
     if "material" in keys:
         found["material_specified"] = _COIN.sub(" gp", told)
         found["material_cost"] = number(cost * worth) if cost and not _PRICE.search(told) else None
-        found["material_consumed"] = True if material.get("consumed") is True else None
+        found["material_consumed"] = material.get("consumed") is True or None
     return found
 
 
@@ -120,11 +120,10 @@ def _duration(given: Object) -> str:
 
 def _area(template: Object) -> Data:
     shape, size = text(template, "type"), formulas.value(text(template, "size"))
-    unit = word("lengths", text(template, "units") or "ft", "")
-    if not shape or not size or unit not in FEET:
+    reach = feet(size, text(template, "units"))
+    if not shape or not reach:
         return {}
-    feet = round(size * FEET[unit])
-    return {"shape_type": word("shapes", shape, spoken(shape)), "shape_size": feet, "shape_size_unit": "feet"}
+    return {"shape_type": word("shapes", shape, spoken(shape)), "shape_size": reach, "shape_size_unit": "feet"}
 
 
 def _effects(doer: Doer) -> Data:
@@ -135,6 +134,6 @@ def _effects(doer: Doer) -> Data:
     types = [text(key).lower() for part in parts for key in (part.get("type"), *items(part, "types"))]
     return {
         "saving_throw_ability": next(iter(saves), ""),
-        "attack_roll": True if any(each.type == "attack" for each in activities) else None,
+        "attack_roll": any(each.type == "attack" for each in activities) or None,
         "damage_types": list(dict.fromkeys(name for name in types if name in DAMAGE_TYPES)),
     }

@@ -12,6 +12,7 @@ from lorekeeper.normalize.reading import mapping as mapping
 from lorekeeper.normalize.reading import paragraphs as paragraphs
 from lorekeeper.normalize.reading import spaced as spaced
 from lorekeeper.records import values
+from lorekeeper.records.values import LENGTHS
 from lorekeeper.terms import ABILITIES, ABILITY_OF
 
 Object = Mapping[str, object]
@@ -106,6 +107,12 @@ def skill_of(key: str) -> str:
 def length(value: float, unit: str) -> str:
     """A distance: "60 feet", "1 mile"."""
     return f"{value} {plural(word('lengths', unit), value)}".strip()
+
+
+def feet(value: float | None, unit: str) -> float | None:
+    """A distance in feet, rounded if it is stated in another unit; None if that is no length."""
+    name = word("lengths", unit or "ft", "")
+    return None if value is None or name not in LENGTHS else values.whole(round(value * LENGTHS[name], 2))
 
 
 def armor_weight(item: Object) -> str:
