@@ -16,10 +16,12 @@ import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.errors import ImportFileError
+from lorekeeper.folding import fold
 from lorekeeper.intake import data_packages
 from lorekeeper.intake.data_packages import OBJECTS, PAGES, DataPackage
 from lorekeeper.intake.formats.fivebits import rows_of
 from lorekeeper.intake.shipped_books import lacking, pack_books, shipped_books
+from lorekeeper.normalize.printed_srd import printed_paragraphs
 from lorekeeper.render import markdown
 from lorekeeper.text.cleaning import sentences
 from tests.support.entities import everything
@@ -473,3 +475,27 @@ def test_the_table_of_a_class_has_the_numbers_of_the_book_and_later_parts_of_a_c
     document: str, name: str, row: str
 ) -> None:
     assert re.search(row, markdown(entities_of(document)[name]))
+
+
+@pytest.mark.usefixtures("whole_starter")
+@pytest.mark.parametrize(("document", "told"), [("srd-2014", 341), ("srd-2024", 262)])
+def test_classes_and_magic_items_of_the_books_begin_as_their_pages_do(document: str, told: int) -> None:
+    """The table of each class is that of its page; so is the line of a magic item, but the rarity of one with a bonus."""
+    folder = PAGES.path(document)
+    if folder is None or lacking():
+        pytest.skip(f"not installed: {', '.join(lacking())}")
+    lines = {fold(each.text) for each in printed_paragraphs(folder, document.removeprefix("srd-"))}
+    books = [each for each in shipped_books() if each.document == document]
+    tables = [str(each.data["table"]).splitlines() for each in books if each.kind == "class"]
+    shown = [fold(markdown(each).split("\n")[2]) for each in books if each.kind == "magic-item"]
+    kinds = {
+        re.split(r"(?<!medium)(?<!light), ", markdown(each).split("\n")[2])[0]
+        for each in books
+        if each.kind == "magic-item"
+    }
+    assert [len(each) for each in tables] == [22] * 12
+    assert sum(each in lines for each in shown) >= told
+    assert [kind for kind in map(fold, kinds) if not any(line.startswith(kind) for line in lines)] == []
+    page = markdown(next(each for each in books if (each.kind, each.slug) == ("class", "monk")))
+    assert ("Hit Points at 1st Level" in page) == (document == "srd-2014")
+    assert re.search(r"\| (?:Unarmored Movement improvement|Empowered Strikes, Subclass feature) \|", page)

@@ -71,7 +71,7 @@ def item(values: Mapping[str, Any], origin: Origin) -> Entity:
     data = {
         "name": name,
         "category": f"{values.get('category')} ({which})" if which else values.get("category"),
-        "rarity": equipment.rarity(values.get("rarity")),
+        "rarity": values.get("rarity"),
         "requires_attunement": bool(values.get("attunement")),
         "attunement_detail": values.get("attunement"),
         "desc": text,

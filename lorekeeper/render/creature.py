@@ -42,7 +42,7 @@ def creature(entity: Entity, source: Source) -> Iterator[str]:
     yield italic(_kind(read), inline(read.alignment), separator=", ")
     yield labelled(source, _above(read, system))
     yield _abilities(read)
-    yield "\n".join(filter(None, (labelled(source, _below(read)), origin(source))))
+    yield "\n".join(filter(None, (labelled(source, _below(read, source.words("gear"))), origin(source))))
     yield prose(read.text)
     yield from _sections(read, source)
     if entity.source_api == "lorekeeper" and read.features:
@@ -113,8 +113,8 @@ def _above(creature: Creature, system: str) -> Lines:
     )
 
 
-def _below(creature: Creature) -> Lines:
-    """The lines below it."""
+def _below(creature: Creature, gear: str = "") -> Lines:
+    """The lines below it; ``gear`` is what the creature carries."""
     return (
         ("Saving Throws", _bonuses(creature.saves)),
         ("Skills", _bonuses(creature.skills)),
@@ -122,6 +122,7 @@ def _below(creature: Creature) -> Lines:
         _defence("Damage Resistances", creature.resistances),
         _defence("Damage Immunities", creature.immunities),
         ("Condition Immunities", inline(creature.condition_immunities)),
+        ("Gear", gear),
         ("Senses", _senses(creature)),
         ("Languages", inline(creature.languages)),
         ("Challenge", _challenge(creature)),

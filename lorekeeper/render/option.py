@@ -10,10 +10,36 @@ from lorekeeper.records import Feature, Option, options
 from lorekeeper.records.options import COLUMN
 from lorekeeper.render.page import capital, italic, labelled, section
 from lorekeeper.render.prose import inline, prose, table
-from lorekeeper.render.source import Source, named, printed, printed_all, title, titled, told
+from lorekeeper.render.source import OF_2024, Source, named, printed, printed_all, style_of, title, titled, told
 from lorekeeper.terms import MAX_LEVEL
 
 CASTERS = {"none": "", "full": "full", "half": "half", "third": "one third", "pact": "pact magic"}
+
+_BEGINS = {
+    "Primary Ability": "primary_abilities",
+    "Hit Die": "hit_dice",
+    "Hit Points at 1st Level": "first_points",
+    "Hit Points at Higher Levels": "later_points",
+    "Armor": "armor",
+    "Weapons": "weapons",
+    "Tools": "tools",
+    "Saving Throws": "saves",
+    "Skills": "skills",
+    "Spellcasting Ability": "spellcasting_ability",
+}
+"""What a class begins with: the labels of its lines and their attributes, in the order of the books."""
+
+_CORE_TRAITS = {
+    "Primary Ability": "primary_abilities",
+    "Hit Point Die": "hit_dice",
+    "Saving Throw Proficiencies": "saves",
+    "Skill Proficiencies": "skills",
+    "Weapon Proficiencies": "weapons",
+    "Tool Proficiencies": "tools",
+    "Armor Training": "armor",
+    "Starting Equipment": "equipment",
+}
+"""The same of the books of 2024, which have a table of these."""
 
 _AT_LEVEL = re.compile(
     r"\b(?:at|reach|from|(?:starting|beginning) (?:at|when you (?:reach|choose)))(?: this)? (\d{1,2})(?:st|nd|rd|th) level",
@@ -31,23 +57,13 @@ def character_class(entity: Entity, source: Source) -> Iterator[str]:
     """The blocks of a class or subclass: table and features by level."""
     read = options.character_class(source)
     yield _kind(entity, read)
-    lines = (
-        ("Primary Ability", read.primary_abilities),
-        ("Hit Die", read.hit_dice),
-        ("Hit Points at 1st Level", "" if read.parent else read.first_points),
-        ("Hit Points at Higher Levels", "" if read.parent else read.later_points.replace("1D", "1d")),
-        ("Saving Throws", read.saves),
-        ("Armor", read.armor),
-        ("Weapons", read.weapons),
-        ("Tools", read.tools),
-        ("Skills", read.skills),
-        ("Spellcasting Ability", read.spellcasting_ability),
-        ("Spellcaster", CASTERS.get(read.caster.lower(), read.caster)),
-    )
-    yield labelled(source, ((label, inline(value)) for label, value in lines))
-    yield section("By Level", "\n".join(level_table(read.features)), prose(read.table))
-    yield section("Starting Equipment", prose(read.equipment))
+    keys = _CORE_TRAITS if style_of(source) == OF_2024 and not read.parent else _BEGINS
+    lines = {label: getattr(read, key) for label, key in keys.items() if not (read.parent and key.endswith("_points"))}
+    lines["Spellcaster"] = CASTERS.get(read.caster.lower(), read.caster)
+    yield labelled(source, ((label, inline(value.replace("1D", "1d"))) for label, value in lines.items()))
+    yield section("Starting Equipment", "" if keys is _CORE_TRAITS else prose(read.equipment))
     yield prose(read.text)
+    yield section("By Level", prose(read.table) or "\n".join(level_table(read.features)))
     yield section("Features", *map(class_feature, _ordered(read.features)))
     yield section(inline(read.branches_called) or "Subclasses", inline(", ".join(read.branches)))
 
@@ -64,7 +80,7 @@ def level_table(found: Sequence[Feature]) -> list[str]:
     gained = {level: ", ".join(_gained_at(found, level)) for level in range(1, MAX_LEVEL + 1)}
     bonus = {name: values for name, values in columns.items() if "proficiency bonus" in name.casefold()}
     others = {name: values for name, values in columns.items() if name not in bonus}
-    rows = [["Level", *bonus, "Features", *(_column_name(name) for name in others)]]
+    rows = [["Level", *bonus, "Features", *(column_name(name) for name in others)]]
     for level, features_then in gained.items():
         before, after = ([inline(column.get(level, "—")) for column in part.values()] for part in (bonus, others))
         rows.append([str(level), *before, features_then or "—", *after])
@@ -92,7 +108,8 @@ def _column_place(column: Feature) -> tuple[bool, str]:
     return _SPELL_LEVEL.match(name) is not None, name
 
 
-def _column_name(name: str) -> str:
+def column_name(name: str) -> str:
+    """What the table of a class calls a column: slots of a level as such."""
     return f"{name} level slots" if _SPELL_LEVEL.fullmatch(name) else name
 
 

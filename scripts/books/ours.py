@@ -181,10 +181,10 @@ _CATEGORIES = {"simple": "weapon", "martial": "weapon", "ammunition": "weapon", 
 
 
 def _class(entity: Entity) -> Facts:
-    page = markdown(entity)
+    page = markdown(entity, in_style=False)
     head = lines(page)
     traits = class_traits(head.get("saving throws", ""), head.get("hit die", ""))
-    line = re.search(r"saves ([a-z, ]+)", stated(entity))
+    line = re.search(r"saves ([a-z, ]+)", stated(entity).replace(" and ", ", "))
     return class_table(page) | traits | _contradicted(traits, {"saves": listed(line[1].split(", ")) if line else None})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, permutations
 from typing import Any
 
 from lorekeeper.folding import fold
@@ -25,9 +26,10 @@ from lorekeeper.normalize.fivebits.texts import (
     word,
 )
 from lorekeeper.normalize.printed_srd.structure import table_lines
-from lorekeeper.normalize.printed_srd.titles import is_title
+from lorekeeper.normalize.printed_srd.titles import is_title, is_value
 from lorekeeper.normalize.reading import at, commas, mapping, paragraphs, spaced
 from lorekeeper.records.options import OF_SUBCLASS
+from lorekeeper.render.option import column_name
 from lorekeeper.render.spell import ordinal
 
 _DETAIL = re.compile(r" \(([^()]{1,80})\)$")
@@ -57,6 +59,7 @@ def character_class(o: Object, tables: Tables, columns: Mapping[str, str]) -> di
     last = slots.get(20, {})
     most = "FULL" if max(last, default=0) == _HIGHEST else "HALF"
     caster = {0: "NONE", 1: PACT}.get(len(last), most)
+    values = [*_columns(levels, slots if caster == PACT else {}, columns)]
     return {
         "hit_dice": f"D{die}",
         "hit_points": {
@@ -73,7 +76,8 @@ def character_class(o: Object, tables: Tables, columns: Mapping[str, str]) -> di
         **_proficiencies(o, tables),
         "equipment": "\n".join(f"- {each}" for each in (*_choices(o), *many(o, "starting_equipment", "× "))),
         **mapping(o, "printed"),
-        "features": [*_features(found, levels, o), *_columns(levels, slots if caster == PACT else {}, columns)],
+        "table": _printed_table([*map(text, o.get("rows") or ())], values),
+        "features": [*_features(found, levels, o), *values],
     }
 
 
@@ -81,28 +85,59 @@ SIGN = re.compile(r"\n(?:Class Features|Core [^\n]{1,20} Traits)\n")
 """What stands below the name of a class."""
 
 _APART_FROM = re.compile(r" (?=(?:Weapons|Tools|Saving Throws|Skills): )")
-_GIVEN = re.compile(r"(Armor|Weapon|Tool|Skill)s?(?::| Proficiencies| Training) (.+)")
+_ITS_LINE = re.compile(r"(?<=Throw Proficiencies)\n")
+_GIVEN = re.compile(
+    r"(Armor|Weapon|Tool|Skill|Saving Throw|Hit Point Die)s?(?::| Proficiencies| Training|(?= D\d)) (.+)"
+)
 _BECOMING, _BEGINS_WITH, _CHOICE = "Becoming a", "You start with", "(b)"
 """How it begins what a class of 2024 gives, and the equipment of one of 2014, and what a choice of it has."""
 
+_FEATURES = "Features"
+
+_ROW = re.compile(r"(?m)(?:^|(?<= )(?=\d+[snrt]))(\d{1,2})(?:st|nd|rd|th)? \+(\d) ?")
+"""The level and the bonus with which a row of the table of a class begins."""
+
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
+_IN_ROW = re.compile(r"\([^()]*\),?|[^\W\d_](?:[^\W\d_]|['-]){1,30}[,.]?|[+\dD][^\s—\x80-\x9f]*")
+"""What is in brackets, a word, or a value: signs of dashes, which some fonts have otherwise, are none."""
+
 
 def as_printed(o: Object, below: Below) -> Object:
-    """A class with what the book says of its proficiencies and its equipment, and of beginning with it."""
-    lines = [line for each in below.lines for line in _APART_FROM.sub("\n", each).split("\n")]
+    """A class with what the book says of its proficiencies, its equipment and its levels, and of beginning with it."""
+    text_below = _ITS_LINE.sub(" ", "\n".join(below.lines))
+    lines = _APART_FROM.sub("\n", text_below).split("\n")
     given = [found.groups() for found in map(_GIVEN.fullmatch, reversed(lines)) if found]
-    values = {f"prof_{kind.lower()}{'' if kind == 'Armor' else 's'}": told for kind, told in given}
+    values: dict[str, Any] = {
+        f"prof_{kind.lower().replace(' ', '_')}{'' if kind == 'Armor' else 's'}": told for kind, told in given
+    }
+    values["saving_throws"] = None  # said in its words
     begin = next(at for at, line in enumerate(lines) if line.startswith((_BECOMING, _BEGINS_WITH)))
     sign = " Class Features" if lines[begin].startswith(_BECOMING) else f"The {text(o)} "
     end = next(at for at in range(begin, len(lines)) if sign in lines[at])
     if lines[begin].startswith(_BECOMING):
-        values["desc"] = paragraphs(*(f"**{line}**" if is_title(line) else line for line in lines[begin + 1 : end]))
+        values["desc"] = paragraphs(*(f"**{line}**" if is_title(line) else line for line in lines[begin : end + 2]))
         values["equipment"] = lines[begin - 1].partition(" Equipment ")[2]
+        values["hit_points"] = {"hit_dice_name": values.pop("prof_hit_point_dies")}
+        values.setdefault("prof_tools", "")
     else:
         last = lines[end].partition(sign)[0].strip() or lines[end - 1]
         choices = [each for each in _choices(o) if _CHOICE in each]
         items = choices if _CHOICE in last else [*choices, last.removeprefix("(a) ")]
         values |= {"desc": lines[1], "equipment": paragraphs(lines[begin], "\n".join(f"- {each}" for each in items))}
-    return {**o, "printed": values}
+    return {**o, "printed": values, "rows": [*_rows(text_below)]}
+
+
+def _rows(text: str) -> Iterator[str]:
+    """What the rows of the table of a class say behind the level and its bonus, in a text with more around it."""
+    begins = list[re.Match[str]]()
+    for found in _ROW.finditer(text):
+        level = len(begins) + 1
+        if found.groups() == (f"{level}", f"{(level + 7) // 4}"):
+            begins.append(found)
+    for found, following in pairwise(begins):
+        yield text[found.end() : following.start()]
+    if begins:
+        yield text[begins[-1].end() :].partition("\n")[0]
 
 
 def _choices(o: Object) -> Iterator[str]:
@@ -118,8 +153,8 @@ def subclass(o: Object, tables: Tables) -> dict[str, Any]:
         for found in (_of(tables, "levels", owner), tables.get("features", ()))
     )
     features = _features(listed, levels, o)
-    known = {str(each["name"]).casefold() for each in features}
-    own = [each for each in objects(o, "features") if text(each, "name").casefold() not in known]
+    known = tuple(str(each["name"]).casefold() for each in features)
+    own = [each for each in objects(o, "features") if not text(each, "name").casefold().startswith(known)]
     features += [_feature(each, {(int(each.get("level") or 0), "")}, text_of(each)) for each in own]
     return {
         "desc": paragraphs(f"*{o['summary']}*" if o.get("summary") else "", text_of(o), _spells(o)),
@@ -238,6 +273,35 @@ def _columns(
         name = ordinal(int(slots[1])) if slots else titles.get(key, key.replace("_", " ").title())
         if name and shown and not (slots and pact):
             yield _column(name, shown, "SPELL_SLOTS" if slots else "CLASS_TABLE_DATA")
+
+
+def _printed_table(rows: Sequence[str], columns: Sequence[Object]) -> str:
+    """The table of a class as the book has it, with its columns in that order; "" if the book has other values."""
+    cells = {
+        text(each): {cell["level"]: cell["column_value"] for cell in each["data_for_class_table"]} for each in columns
+    }
+    slots = [text(each) for each in columns if each["feature_type"] == "SPELL_SLOTS"]
+    bonus, *own = (name for name in (*cells, _FEATURES) if name not in slots)
+    cells[_FEATURES], lines = {}, list[list[str]]()
+    for level, row in enumerate(rows, 1):
+        known = {word for each in cells.values() for word in each.get(level, "").lower().split()}
+        words = _IN_ROW.findall(row)
+        gained = [word for word in words if not is_value(word) and word.lower() not in known]
+        first = words.index(gained[0]) if gained else 0
+        cells[_FEATURES][level] = " ".join(gained)
+        lines.append([*words[:first], *gained, *(word for word in words[first:] if word not in gained)])
+    for order in permutations(own) if rows else ():
+        titles = [*order, *slots]
+        table = [[cells[name].get(level) or "" for name in titles] for level in range(1, len(rows) + 1)]
+        if all(_plain(line) == _plain(row) for line, row in zip(lines, table, strict=True)):
+            whole = ([str(n), cells[bonus][n], *(cell or "—" for cell in row)] for n, row in enumerate(table, 1))
+            return "\n".join(table_lines([["Level", bonus, *map(column_name, titles)], *whole]))
+    return ""
+
+
+def _plain(cells: Iterable[str]) -> list[str]:
+    """The words of cells; of ordinals their numbers."""
+    return [_ORDINAL.sub("", word) for word in " ".join(cells).lower().split()]
 
 
 def _cell(key: str, value: object) -> str:
