@@ -15,6 +15,9 @@ from typing import BinaryIO
 STATE_BYTES = 1 << 28
 """Largest file of LoreKeeper's own that is read at once: what it has imported, its people, its vaults."""
 
+_PIECE_BYTES = 1 << 20
+"""So much is read at a time: a read takes memory for all that it may give."""
+
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """Flags with which opening waits for nobody, if a pipe has taken the place of the file meanwhile."""
 
@@ -68,10 +71,12 @@ def read_regular(path: Path, largest: int = STATE_BYTES) -> bytes:
 
 def read_at_most(file: BinaryIO, largest: int) -> bytes:
     """The content of an open file; OSError if it has more than ``largest`` bytes."""
-    content = file.read(largest + 1)
+    content = bytearray()
+    while len(content) <= largest and (part := file.read(_PIECE_BYTES)):
+        content += part
     if len(content) > largest:
         raise OSError(f"it has more than {largest:,} bytes")
-    return content
+    return bytes(content)
 
 
 def files_below(

@@ -231,6 +231,9 @@ _HAS_ARMOR_CLASS = re.compile(r"[| ]{0,3}(?:armou?r class|AC)\b[:| ]{0,4}\d", re
 _HIT_POINTS = re.compile(r"\b(?:hit points|HP):? ?\d", re.IGNORECASE)
 _HAS_CASTING_TIME = re.compile(r"casting time\b", re.IGNORECASE)
 
+_LONGEST_KIND = 250
+"""Most characters of a line that says what an entry is."""
+
 
 def _said(text: str) -> tuple[str, dict[str, object]]:
     """The kind of entry that a line, which stands below its name, says it is, with what it says of it; "" and {} for any other."""
@@ -258,10 +261,10 @@ def _spell_line(text: str) -> dict[str, object]:
     }
 
 
-@lru_cache(maxsize=1024)
-def kind_said(text: str) -> str:
+@lru_cache(maxsize=8192)
+def kind_said(line: str) -> str:
     """The kind of entry that a line, which stands below its name, says it is; "" for any other line, and of schools unknown."""
-    kind, said = _said(text)
+    kind, said = _said(plain(line)) if len(line) <= _LONGEST_KIND else ("", {})
     return kind if said.get("school", SCHOOLS[0]) in SCHOOLS else ""
 
 
@@ -271,7 +274,7 @@ _CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
 
 def _said_at(lines: Sequence[Line], at: int) -> tuple[str, dict[str, object]]:
     """What the line is the second of, and what it says; "" and {} for nothing."""
-    text = "" if lines[at].level or len(lines[at].text) > 250 else lines[at].text
+    text = "" if lines[at].level or len(lines[at].text) > _LONGEST_KIND else lines[at].text
     kind, said = _said(text)
     far = FAR if said.get("school", SCHOOLS[0]) in SCHOOLS else 1
     return (kind, said) if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind], far) else ("", {})

@@ -152,7 +152,8 @@ class Printed:
         self._tables = [*self._read_tables()]
         self._captions = {table.word for table in self._tables}
         self._corrections: dict[str, str] = {}
-        self._keys = [_key(word[0]) for word in self._words]
+        self._plain = [word[0].translate(_PLAIN) for word in self._words]
+        self._keys = [word.casefold() for word in self._plain]
         self._number = Counter(self._keys)
         self._threes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
         for place, three in enumerate(zip(self._keys, self._keys[1:], self._keys[2:], strict=False)):
@@ -303,8 +304,7 @@ class Printed:
             place
             for begin, end in within
             for place in places[bisect_left(places, begin) : bisect_left(places, end)]
-            if [word[0].translate(_PLAIN) for word in self._words[place : place + len(words)]] == words
-            and self._stands_apart(place, place + len(words) - 1)
+            if self._plain[place : place + len(words)] == words and self._stands_apart(place, place + len(words) - 1)
         ]
 
     def _stands_apart(self, first: int, last: int) -> bool:
@@ -384,7 +384,7 @@ class Printed:
         for kind, start, end, theirs, _ in operations:
             for place in range(start + 1, end if kind == "equal" else 0):
                 word, at = own[place], first + theirs + place - start
-                printed = self._words[at][0].translate(_PLAIN)
+                printed = self._plain[at]
                 if word[0].translate(_PLAIN) != printed and len(word[0]) == len(printed) and not self._begins(at):
                     text = text[: word.start()] + printed + text[word.end() :]
         return text
@@ -443,7 +443,9 @@ class Printed:
         """The share of words that a place has too, the first word of the book that was compared, and how words become its."""
         votes: Counter[int] = Counter()
         for number, three in enumerate(zip(keys, keys[1:], keys[2:], strict=False)):
-            votes.update({at - number for at in self._threes.get(three, ()) if place[0] <= at < place[1]})
+            found_at = self._threes.get(three, ())
+            begin, end = bisect_left(found_at, place[0]), bisect_left(found_at, place[1])
+            votes.update(at - number for at in found_at[begin:end])
         if not votes:
             return 0.0, 0, []
         at = max(votes, key=lambda offset: (votes[offset], -offset))

@@ -16,7 +16,7 @@ from functools import partial
 from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_srd.tables import Table
 from lorekeeper.normalize.printed_srd.titles import SMALL, SMALL_CAPITALS, is_title
-from lorekeeper.records.printed import CREATURE, kind_said, plain
+from lorekeeper.records.printed import CREATURE, kind_said
 
 _HEAD_LINES = 3
 """Most lines of a running head."""
@@ -85,13 +85,13 @@ class Paragraph:
 
 def is_box(line: str) -> bool:
     """Whether a line says that what it stands in is a creature, whose lines are set apart."""
-    return kind_said(plain(line)) == CREATURE
+    return kind_said(line) == CREATURE
 
 
 def _is_kind(line: str) -> bool:
     """Whether a line says what an entry is, to its end: it is a whole paragraph."""
-    is_cut = line.count("(") != line.count(")") or line.endswith((",", "-"))
-    return bool(kind_said(plain(line))) and not is_cut
+    is_whole = line.count("(") == line.count(")") and not line.endswith((",", "-"))
+    return is_whole and bool(kind_said(line))
 
 
 def paragraphs(pages: Sequence[str], tables: Mapping[int, Sequence[Table]]) -> list[Paragraph]:
@@ -220,10 +220,11 @@ def _joined(lines: Sequence[Paragraph], known: Counter[str]) -> list[Paragraph]:
     """Lines as paragraphs. One that something set apart cuts goes on with the line that begins within a sentence."""
     found: list[Paragraph] = []
     last, cut, on_page = "", -1, 0
+    kinds = [_is_kind(line.text) for line in lines]
     for place, line in enumerate(lines):
         is_caption = is_title(line.text) and any(each.is_row for each in lines[place + 1 : place + 2])
         is_apart = line.is_small or (is_caption and not line.is_row and not last.endswith(":"))
-        is_head = line.text[0].isupper() and any(_is_kind(each.text) for each in lines[place : place + 2])
+        is_head = line.text[0].isupper() and any(kinds[place : place + 2])
         if found and _is_kind(found[-1].text) and not line.text.startswith("("):
             found[-1] = replace(found[-1], is_open=False)
         if found and _goes_on(found[-1], last, line) and not (is_apart or is_head):

@@ -40,7 +40,7 @@ _RUBRICS = RUBRICS.keys() - {"description", "features", "reaction", "action"}
 
 def says_kind(line: str) -> bool:
     """Whether a line says what the entry below whose name it stands is."""
-    return bool(kind_said(plain(line))) or FEAT.fullmatch(line) is not None
+    return bool(kind_said(line)) or FEAT.fullmatch(line) is not None
 
 
 def is_value_line(line: str) -> bool:
