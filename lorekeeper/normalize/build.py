@@ -136,8 +136,9 @@ def readable(entity_type: str, values: Mapping[str, Any], tell: Callable[[str], 
     """The filter values that can be read; why another cannot is told."""
     fields: dict[str, Value] = {}
     for declared in collection_of(entity_type).fields:
+        value = values.get(declared.name)
         try:
-            cleaned = clean_fields(entity_type, {declared.name: values.get(declared.name)})
+            cleaned = clean_fields(entity_type, {declared.name: None if value == "" else value})
             fields |= {name: _checked_field(name, value) for name, value in cleaned.items()}
         except FilterError as error:
             tell(f"{error}; left out as a value to filter by")

@@ -205,7 +205,7 @@ class _Packs:
             slug=key if self._kinds.setdefault((entity_type, document, key), kind) == kind else f"{key}-{kind}",
             fields=readable(
                 entity_type,
-                {name: None if value in ("", []) else value for name, value in fields_of(entry).items()},
+                fields_of(entry),
                 lambda reason: self._warn(entry.at, f"{what}: {reason}"),
             ),
         )

@@ -25,20 +25,11 @@ MAX_TITLE = 200
 NEW_BOOKS = frozenset("XPHB XDMG XMM EFA FRHOF FRAIF ABH".split())
 """Books of the rules of 2024."""
 
-EDITIONS = {
-    "classic": {"name": "5th Edition 2014", "key": "5e-2014"},
-    "one": {"name": "5th Edition 2024", "key": "5e-2024"},
-}
-"""The game systems of the editions that files name."""
-
 MAX_LEVELS = 300
 """Most levels of lists and objects; what is deeper is left out."""
 
 MAX_SAME_KEYS = 20
 """Most double keys that are told one by one."""
-
-ALSO = {"item": ("baseitem", "itemGroup", "magicvariant"), "baseitem": ("item",), "race": ("subrace",)}
-"""Kinds whose objects may stand in for those of another when they are copied."""
 
 Tell = Callable[[str], None]
 
@@ -180,10 +171,9 @@ class Brew:
 
     def codes(self) -> Codes:
         """What codes of this file stand for, by the tables that they add to."""
-        declared = {"schools": ("spellSchools", "full"), "lengths": ("spellDistanceUnits", "plural")}
         return {
             table: {code: text(each, key) for code, each in mapping(self.meta, place).items()}
-            for table, (place, key) in declared.items()
+            for table, (place, key) in word["declared"].items()
         } | {
             "features": {code: text(each) for code, each in mapping(self.meta, "optionalFeatureTypes").items()},
             "item types": {text(each, "abbreviation"): text(each, "name") for each in self.objects("itemType")},
@@ -204,7 +194,7 @@ class Brew:
             "converted_by": commas(*texts(source, "convertedBy")),
             "version": text(source, "version"),
             "url": text(source, "url"),
-            "gamesystem": EDITIONS.get(text(self.meta, "edition")),
+            "gamesystem": word["editions"].get(text(self.meta, "edition")),
         }
         return Book(slugify(title)[:MAX_TITLE] or slugify(code), title, without_empty(record))
 
@@ -212,7 +202,7 @@ class Brew:
 def known_book(code: str) -> Book:
     """A book that no file declares, by its code."""
     title = word("books", code.upper(), code)
-    system = EDITIONS["one" if code.upper() in NEW_BOOKS else "classic"]
+    system = word["editions"]["one" if code.upper() in NEW_BOOKS else "classic"]
     record = {"name": title, "gamesystem": system if code.upper() in word["books"] else None}
     return Book(slugify(title)[:MAX_TITLE], title, without_empty(record))
 
@@ -345,7 +335,7 @@ class Index:
 
     def find(self, kind: str, name: str, source: str) -> list[Object]:
         """All objects of a kind with that name and source; any source for ""."""
-        for each in (kind, *ALSO.get(kind, ())):
+        for each in (kind, *word["also"].get(kind, ())):
             found = self._by_name.get((each, _key(name)), [])
             if alike := [
                 obj for obj in found if not source or _key(text(obj, "source", "inherits.source")) == _key(source)

@@ -60,21 +60,15 @@ def creature(subject: Subject) -> Data:
         "skill_bonuses": _bonuses(subject, "skill"),
         **{place: _defences(subject, key) for key, place in word["defences"].items()},
         "condition_immunities": _defences(subject, "conditionImmune"),
-        "senses": subject.names("senses"),
         "passive_perception": number(obj, "passive") or subject.words("passive"),
-        "languages": subject.names("languages"),
         "challenge_rating": text(obj, "cr", "cr.cr") if (known := rating(obj)) is None else known,
-        "experience_points": number(obj, "cr.xp"),
-        "challenge_in_lair": text(obj, "cr.lair"),
-        "experience_points_in_lair": number(obj, "cr.xpLair"),
-        "challenge_in_coven": text(obj, "cr.coven"),
         **_features(subject),
         **{place: [{"desc": words}] for place, words in _lair(subject).items() if words},
         "environments": [part for place in texts(obj, "environment") for part in place.split(", ")],
+        **subject.stated("values of creatures"),
         "gear": _gear(subject),
         "treasure": subject.names("treasure"),
         "group": subject.names("group"),
-        "level": number(obj, "level"),
     }
 
 
@@ -268,12 +262,8 @@ def _lair(subject: Subject) -> dict[str, str]:
     wanted = mapping(subject.obj, "legendaryGroup")
     found = subject.find("legendaryGroup", text(wanted, "name"), text(wanted, "source"))[:1] if wanted else []
     subject.used.update(map(id, found))
-    places = {
-        "lairActions": "lair_actions",
-        "regionalEffects": "regional_effects",
-        "mythicEncounter": "mythic_encounter",
-    }
-    return {place: subject.writer.markdown(group.get(key)) for group in found for key, place in places.items()}
+    places = word["lairs"].items()
+    return {place: subject.writer.markdown(group.get(key)) for group in found for key, place in places}
 
 
 def _gear(subject: Subject) -> str:

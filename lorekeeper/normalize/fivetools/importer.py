@@ -228,8 +228,7 @@ class Importer:
         kept = {"name": name, **data, "page": number(obj, "page") or None, "source": source or None}
         kept |= {"also_called": texts(obj, "alias"), "references": self._references(subject, source, name)}
         whole: Data = {key: value for key, value in kept.items() if value is not None and value != []}
-        given = {name: None if value in ("", []) else value for name, value in fields_of(kind.type, whole).items()}
-        fields: Data = {**readable(kind.type, given, tell)}
+        fields: Data = {**readable(kind.type, fields_of(kind.type, whole), tell)}
         if base := self._base(subject):
             own = {key: value for key, value in whole.items() if value not in ("", {})}
             whole = {**base.data, "base": base.uri, "base_name": base.name, **own}

@@ -8,15 +8,14 @@ from dataclasses import replace
 
 from lorekeeper.normalize import equipment
 from lorekeeper.normalize.build import joined, without_empty
+from lorekeeper.normalize.fivetools.options import thing
 from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import (
     Data,
     Object,
     at,
     capital,
-    coins,
     commas,
-    counted_name,
     listed,
     mapping,
     number,
@@ -46,30 +45,24 @@ def item(subject: Subject) -> Data:
     return {
         "category": _category(subject),
         "kind": kind,
-        "rarity": "" if rarity in ("none", "unknown", "unknown (magic)") else rarity,
         "tier": subject.words("tier"),
+        "rarity": "" if rarity in ("none", "unknown", "unknown (magic)") else rarity,
         **_attunement(subject, is_magic=kind == "magic-item"),
-        "damage_dice": subject.words("dmg1"),
         "damage_type": word("damage", code.upper(), code.lower()),
         "range": number(near),
         "long_range": number(far),
         "properties": properties,
-        "mastery": ", ".join(uid(each)[0] for each in listed(obj, "mastery")),
-        "ammunition": uid(obj.get("ammoType"))[0],
         **_armor(obj),
         "bonus": number(obj, "bonusWeapon", "bonusAc", "bonusSpellAttack"),
         "bonuses": commas(*(f"{told} to {what}" for key, what in word["bonuses"].items() if (told := text(obj, key)))),
         "charges": number(obj, "charges") or subject.words("charges"),
         "recharge": f"{regained}{between}{when}".strip(),
         "spells": ", ".join(spell_names(obj.get("attachedSpells"))),
-        "cursed": obj.get("curse") is True or None,
-        "sentient": obj.get("sentient") is True or None,
         "cost": _price(obj),
         "weight": first_number(obj.get("weight")),
-        "base_item": uid(obj.get("baseItem"))[0],
+        **subject.stated("values of items"),
         "made_from": capital(joined(map(joined, asked), "or")) if inherits else "",
-        "contents": commas(*_contents(obj)),
-        "items": ", ".join(uid(each)[0] for each in listed(obj, "items")),
+        "contents": commas(*(thing(subject.reader, each) for each in listed(obj, "packContents"))),
         "desc": paragraphs(subject.fluff(), subject.prose("entries", "additionalEntries")),
     }
 
@@ -122,8 +115,6 @@ def _armor(obj: Object) -> Data:
     return {
         "armor_class": value,
         "ac_string": f"+{value}" if code == "S" else f"{value}{word('armor', code, '')}",
-        "strength_required": number(obj, "strength"),
-        "stealth_disadvantage": obj.get("stealth") is True or None,
     }
 
 
@@ -144,13 +135,6 @@ def _requirement(subject: Subject, value: object) -> Iterator[str]:
             yield f"a {subject.word('item types', uid(wanted)[0])}"
         else:
             yield text(wanted) if key == "name" else f"{key} {text(wanted)}"
-
-
-def _contents(obj: Object) -> Iterator[str]:
-    """What is in a pack: "torch", "rations (1 day) (5)"."""
-    for each in listed(obj, "packContents"):
-        name = text(each, "special") or uid(at(each, "item") or each)[0]
-        yield counted_name(name, at(each, "quantity")) or coins(at(each, "value"))
 
 
 def fields(data: Object) -> Data:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.allowance import Allowance, size_of
-from lorekeeper.normalize.fivetools.values import Data, Object, at, listed, mapping, number, objects, text, thawed
+from lorekeeper.normalize.fivetools.values import Data, Object, at, listed, mapping, number, objects, text, thawed, word
 from lorekeeper.normalize.formulas import modifier, proficiency, worked_out
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF, SKILL_ABILITIES
@@ -467,15 +467,6 @@ _OWN = frozenset(
 )
 """Keys that a copy does not inherit, unless it says so."""
 
-_OWN_OF_KIND = {
-    "monster": frozenset("legendaryGroup environment soundClip altArt variant dragonCastingColor familiar".split()),
-    "item": frozenset(("lootTables", "tier")),
-    "itemGroup": frozenset(("lootTables", "tier")),
-}
-
-_TOLD_APART_BY = ("className", "classSource", "subclassShortName", "level", "raceName", "pantheon", "set", "shortName")
-"""What tells objects of one name and source apart."""
-
 Find = Callable[[str, str, str], list[Object]]
 """All objects of a kind with that name and source."""
 
@@ -542,14 +533,15 @@ class Copies:
 
     def _parent(self, kind: str, wanted: Object, name: str, source: str) -> Object | None:
         found = self._find(kind, name, source)
-        alike = [each for each in found if all(each.get(k) == wanted[k] for k in _TOLD_APART_BY if k in wanted)]
+        apart = wanted.keys() & {*word["copies"]["apart by"]}
+        alike = [each for each in found if all(each.get(key) == wanted[key] for key in apart)]
         return next(iter(alike or found), None)
 
     def _copied(self, kind: str, child: Object, parent: Object, tell: Tell) -> Object:
         """A copy with its own values, those of its parent, and the changes that it asks for."""
         wanted = mapping(child, "_copy")
         preserved = mapping(wanted, "_preserve") or mapping(child, "_preserve")
-        left_out = _OWN | _OWN_OF_KIND.get(kind, frozenset())
+        left_out = _OWN.union(word["own of kinds"].get(kind, ()))
         inherited = {k: v for k, v in parent.items() if k not in left_out or preserved.get(k) or preserved.get("*")}
         own = {key: value for key, value in child.items() if key != "_copy"}
         result = {key: value for key, value in {**inherited, **own}.items() if value is not None}

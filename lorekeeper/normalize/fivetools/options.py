@@ -163,12 +163,11 @@ def race(subject: Subject) -> Data:
         "languages": proficiencies(subject.reader, obj.get("languageProficiencies")),
     }
     return {
-        "subrace_of": subject.words("raceName"),
         "desc": paragraphs(subject.fluff(), subject.writer.markdown(others)),
         "asi_desc": f"**Ability Score Increase.** {scores}." if scores else "",
         **{key: words for (key, words), name in zip(beside.items(), _BESIDE, strict=True) if name not in told},
         "skills": proficiencies(subject.reader, obj.get("skillProficiencies")),
-        "creature_types": ", ".join(texts(obj, "creatureTypes")),
+        **subject.stated("values of races"),
         **{place: _resistances(obj.get(key)) for key, place in word["defences"].items()},
         "condition_immunities": _resistances(obj.get("conditionImmune")),
         "spells": _spells(obj),
@@ -254,7 +253,7 @@ def feat(subject: Subject) -> Data:
         "type": word("feats", code, word("feats", code.partition(":")[0], code.lower())),
         "prerequisite": prerequisite(subject.reader, obj.get("prerequisite")),
         "ability_score_increase": ability_scores(obj.get("ability")),
-        "repeatable": obj.get("repeatable") is True or None,
+        **subject.stated("values of feats"),
         "spells": _spells(obj),
         "desc": paragraphs(subject.prose("entries"), subject.fluff()),
     }
@@ -277,8 +276,7 @@ MAX_NESTED = 6
 
 def counted(count: object) -> str:
     """A number in a word, as far as people write it so."""
-    value = text(number(count) or 1)
-    return {"1": "one", "2": "two", "3": "three", "4": "four", "5": "five"}.get(value, value)
+    return word("numbers", text(number(count) or 1))
 
 
 def _or(rows: Iterator[str]) -> str:
@@ -408,14 +406,15 @@ def equipment(reader: Reader, value: object) -> str:
     """Starting equipment: "(a) hammer, 8 gp or (b) 50 gp; common clothes"."""
     rows = []
     for group in objects(value):
-        options = {key: commas(*(_thing(reader, each) for each in listed(things))) for key, things in group.items()}
+        options = {key: commas(*(thing(reader, each) for each in listed(things))) for key, things in group.items()}
         told = (f"{'' if key == '_' else f'({key.lower()}) '}{words}" for key, words in options.items() if words)
         rows.append(" or ".join(told))
     return "; ".join(filter(None, rows))
 
 
-def _thing(reader: Reader, value: object) -> str:
-    name = uid(at(value, "item") or value)[0] or reader.plain(value, "special", "displayName")
-    told = counted_name(name or title(text(value, "equipmentType")), at(value, "quantity"))
+def thing(reader: Reader, value: object) -> str:
+    """A thing with its number and what is in it: "torch (5)", "pouch with 15 gp", "10 gp"."""
+    name = uid(at(value, "item") or at(value, "uid") or value)[0] or reader.plain(value, "special", "displayName")
+    told = counted_name(name or title(text(value, "equipmentType")), number(value, "quantity", "count"))
     inside = coins(at(value, "containsValue"))
     return f"{told} with {inside}" if inside and told else told or coins(at(value, "value"))

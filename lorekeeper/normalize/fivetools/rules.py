@@ -14,14 +14,12 @@ from functools import partial
 from lorekeeper.normalize.build import joined, without_empty
 from lorekeeper.normalize.fivetools.creatures import alignment
 from lorekeeper.normalize.fivetools.entries import CHILDREN, table_of
-from lorekeeper.normalize.fivetools.options import prerequisite
+from lorekeeper.normalize.fivetools.options import prerequisite, thing
 from lorekeeper.normalize.fivetools.subject import Subject
 from lorekeeper.normalize.fivetools.values import (
     Data,
     Object,
-    at,
     commas,
-    counted_name,
     listed,
     mapping,
     number,
@@ -31,7 +29,6 @@ from lorekeeper.normalize.fivetools.values import (
     text,
     texts,
     title,
-    uid,
     word,
 )
 from lorekeeper.terms import ABILITY_OF
@@ -160,10 +157,6 @@ def _speed(subject: Subject, value: object) -> str:
     return ", ".join(f"{mode} {text(number(feet))} ft." for mode, feet in value.items() if number(feet))
 
 
-def _cards(_: Subject, value: object) -> str:
-    return commas(*(counted_name(uid(at(each, "uid") or each)[0], at(each, "count")) for each in listed(value)))
-
-
 def _level(subject: Subject, value: object) -> str:
     ends = "–".join(filter(None, (text(value, "start"), text(value, "end"))))
     return ends or text(value, "custom") if mapping(value) else subject.words("level")
@@ -179,7 +172,7 @@ _READ: Mapping[str, tuple[str, Callable[[Subject, object], str]]] = {
     "school": ("School", lambda subject, _: word("schools", subject.words("school"))),
     "time": ("Time", _time),
     "speed": ("Speed", _speed),
-    "cards": ("Cards", _cards),
+    "cards": ("Cards", lambda subject, value: commas(*(thing(subject.reader, each) for each in listed(value)))),
     "level": ("Level", _level),
 }
 """What values of some keys are called, and how they are read, that the general way would not get right."""
@@ -271,8 +264,7 @@ def overview(subject: Subject) -> Data:
         "desc": "\n".join(chapters),
         "storyline": subject.words("storyline"),
         "levels": "–".join(ends),
-        "published": subject.words("published"),
-        "author": subject.words("author"),
+        **subject.stated("values of adventures"),
     }
 
 

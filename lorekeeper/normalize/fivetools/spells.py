@@ -59,9 +59,7 @@ def spell(subject: Subject) -> Data:
         "desc": paragraphs(subject.prose("entries"), subject.fluff()),
         "higher_level": _HEADED.sub("", subject.prose("entriesHigherLevel")) or _scaling(obj),
         **_classes(obj.get("classes")),
-        "damage_types": texts(obj, "damageInflict"),
-        "saving_throw_ability": texts(obj, "savingThrow"),
-        "conditions": texts(obj, "conditionInflict"),
+        **subject.stated("values of spells"),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from lorekeeper.normalize.fivetools.entries import Writer
 from lorekeeper.normalize.fivetools.tags import Reader
-from lorekeeper.normalize.fivetools.values import Object, commas, listed, mapping, text, word
+from lorekeeper.normalize.fivetools.values import Data, Object, commas, listed, mapping, number, text, texts, uid, word
 
 MAX_VARIABLE = 500
 """Longest value of an object that its own texts can repeat by its key, in characters."""
@@ -50,6 +50,10 @@ class Subject:
         """What a code stands for, in the file or in all files; itself if it is not known."""
         return self.codes.get(table, {}).get(code) or word(table, code.upper(), code)
 
+    def stated(self, table: str) -> Data:
+        """The values of an entry that its object states as they are: the table says under which key, and how each is read."""
+        return {name: _STATED[how](self, key) for name, (how, key) in word[table].items()}
+
     @cached_property
     def reader(self) -> Reader:
         """Reads its texts."""
@@ -80,7 +84,7 @@ class Subject:
 
     def names(self, key: str) -> str:
         """The texts of a list with commas, in one line."""
-        return commas(*(self.plain(each) for each in listed(self.obj.get(key))))
+        return commas(*(self.plain(each) for each in listed(self.obj, key)))
 
     def plain(self, value: object) -> str:
         """A text, or entries, in one line: a text has no emphasis."""
@@ -94,12 +98,15 @@ class Subject:
             found = self.find(f"{self.kind}Fluff", name, self.source, everywhere=self.obj.get("hasFluff") is True)[:1]
             self.used.update(map(id, found))
             entries = [entry for each in found for entry in listed(each, "entries")]
-        repeated = (isinstance(each, Mapping) and text(each, "name").casefold() == name.casefold() for each in entries)
-        plain = [
-            {**mapping(each), "name": None} if own_name else each
-            for each, own_name in zip(entries, repeated, strict=True)
-        ]
-        return self.writer.markdown(plain)
+        own_name = name.casefold()
+        return self.writer.markdown(
+            [
+                {**each, "name": None}
+                if isinstance(each, Mapping) and text(each, "name").casefold() == own_name
+                else each
+                for each in entries
+            ]
+        )
 
     def _variables(self) -> Mapping[str, str]:
         inherits = mapping(self.obj, "inherits")
@@ -109,7 +116,7 @@ class Subject:
     def feature(self, kind: str, named: str) -> Object | None:
         """A class feature by its uid: the parts after the name must be those of the feature, where both have them."""
         name, *parts = [part.strip() for part in named.split("|")]
-        keys = FEATURE_PARTS.get(kind, ())
+        keys = word["parts of features"].get(kind, ())
         for found in self.find(kind, name, ""):
             wanted = zip(keys, parts, strict=False)
             if all(not part or text(found.get(key)).casefold() in ("", part.casefold()) for key, part in wanted):
@@ -118,8 +125,11 @@ class Subject:
         return None
 
 
-FEATURE_PARTS = {
-    "classFeature": ("className", "classSource", "level", "source"),
-    "subclassFeature": ("className", "classSource", "subclassShortName", "subclassSource", "level", "source"),
+_STATED: Mapping[str, Callable[[Subject, str], object]] = {
+    "line": Subject.names,
+    "names": lambda subject, key: ", ".join(uid(each)[0] for each in listed(subject.obj, key)),
+    "texts": lambda subject, key: texts(subject.obj, key),
+    "number": lambda subject, key: number(subject.obj, key),
+    "flag": lambda subject, key: subject.obj.get(key) is True or None,
 }
-"""What the parts of the uid of a class feature are, after its name."""
+"""How values are read that are stated as they are."""

@@ -72,11 +72,7 @@ def _ability(parts: Parts) -> str:
 
 def _dice(words: str) -> str:
     """Dice, with words for what the site fills in."""
-    for variable, meaning in (
-        ("summonSpellLevel", "the spell's level"),
-        ("summonClassLevel", "your level"),
-        (";", "/"),
-    ):
+    for variable, meaning in word["variables"].items():
         words = words.replace(variable, meaning)
     return _PROMPT.sub("a bonus", words)
 

@@ -264,11 +264,13 @@ class Index:
         by_id: primary documents; several may have one id.
         pages: pages of journals, each with its journal.
         allowance: how much may be inserted into entries in all.
+        classes: those whose spell lists have a spell, by its id.
     """
 
     by_id: dict[str, list[Document]] = field(default_factory=dict)
     pages: dict[str, list[tuple[Document, Object]]] = field(default_factory=dict)
     allowance: Allowance = field(default_factory=lambda: Allowance(0))
+    classes: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, found: Iterable[Document]) -> Index:

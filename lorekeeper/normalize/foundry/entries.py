@@ -71,6 +71,7 @@ _FEAT: Shape = ("character_options", "feat", options.feat)
 _FEATURE: Shape = ("rules", "feature", options.feature)
 
 SHAPES: dict[str, Shape] = {
+    "spell": ("spells", "spell", spells.spell),
     "npc": ("creatures", "creature", npcs.creature),
     "vehicle": ("equipment", "gear", npcs.vehicle),
     "lair": ("rules", "lair", npcs.lair),
@@ -102,7 +103,7 @@ class Importer:
     def __init__(self, found: Iterable[Document]) -> None:
         documents = list(found)
         self._index = Index.of(documents)
-        self._classes = _classes_of_spells(documents)
+        self._index.classes = _classes_of_spells(documents)
         self._owned = {_file(document) for document in documents if books.says_something(document)}
         """The files in which ownership means something."""
         self._books: dict[str, books.Book] = {}
@@ -194,10 +195,7 @@ class Importer:
             raise FilterError("'system' is empty")
         if kind == "feat":
             shape = _FEAT if options.is_feat(scope) else _FEATURE
-        if kind == "spell":
-            data = spells.spell(scope, sorted(self._classes.get(document.id, ())))
-            yield Shaped("spells", "spell", name, without_empty(data))
-        elif kind in OF_PLAYERS:
+        if kind in OF_PLAYERS:
             yield _character(document, scope, name)
         elif kind in ("group", "encounter"):
             yield _problem(document, "it only lists other actors, and was left out")

@@ -98,15 +98,9 @@ def _named(name: str, keys: Sequence[str]) -> Iterator[str]:
         if kind.rstrip("s") != name.rstrip("s"):
             continue
         last = (rest or kind).rpartition(":")[2]
-        match name:
-            case "skills":
-                found = word("skills", last, "").title()
-            case "saves":
-                found = ABILITY_NAMES.get(last, "").title()
-            case "armor" | "weapon":
-                found = word(f"{name} proficiencies", last, "")
-            case _:
-                found = ""
+        found = word["proficiencies"].get(name, {}).get(last, "")
+        if name in ("skills", "saves"):
+            found = (word["skills"] | ABILITY_NAMES).get(last, "").title()
         other = f"any {kind}" if last == "*" else word("base items", last, spoken(last))
         yield found or (other.title() if other in SKILL_ABILITIES or other in ABILITY_NAMES else other)
 

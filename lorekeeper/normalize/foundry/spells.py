@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from lorekeeper.normalize.foundry import formulas
 from lorekeeper.normalize.foundry.enrich import described
@@ -40,8 +39,8 @@ _PRICE = re.compile(r"\d\+? ?(?:gp|gold)", re.IGNORECASE)
 """A price in the words of a material, which the structured one contradicts now and then."""
 
 
-def spell(scope: Scope, classes: Iterable[str] = ()) -> Data:
-    """A spell; ``classes`` are those whose spell list in this import has it."""
+def spell(scope: Scope) -> Data:
+    """A spell."""
     system = scope.system
     told, higher = _divided(described(scope))
     casting = mapping(system, "activation", "casting")
@@ -55,7 +54,7 @@ def spell(scope: Scope, classes: Iterable[str] = ()) -> Data:
         **_range(mapping(system, "range")),
         **_components(system),
         "duration": _duration(mapping(system, "duration")),
-        "classes": list(classes),
+        "classes": sorted(scope.index.classes.get(scope.document.id, ())),
         "spell_sources": texts(system, "source") if isinstance(system.get("source"), list) else [],
         **_area(mapping(system, "target.template")),
         **_effects(scope.doer),
