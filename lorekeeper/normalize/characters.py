@@ -159,13 +159,10 @@ class Character:
     derived: Sequence[str] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """The data of its entity, without what is not stated."""
+        """What `completed` makes the data of its entity of: without what is not stated."""
         parts = asdict(self)
         for name in ("class_levels", "spells", "inventory"):
             parts[name] = [without_empty(each) for each in parts[name]]
-        parts |= {f"speed_{kind}": feet for kind, feet in parts.pop("speeds").items()}
-        parts |= {f"passive_{skill}": value for skill, value in parts.pop("passives").items()}
-        parts |= parts.pop("senses")
         parts["trained_in_none"] = True if self.skills is not None and not self.skills else None
         del parts["kind"]
         return without_empty({k: list(v) if isinstance(v, tuple) else v for k, v in parts.items()})

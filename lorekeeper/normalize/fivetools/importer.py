@@ -88,7 +88,7 @@ class Importer:
         self._allowance = Allowance(size_of(list(brew.lists.values())))
         self._sizes: dict[int, int] = {}
         self._known = known or (lambda *_: None)
-        self._copies = Copies(self._found, self._searched, self._allowance, self._filled_from)
+        self._copies = Copies(self._found, self._searched, self._allowance, self._in_library)
         self._codes, self._books = brew.codes(), brew.books()
         self._used_books: dict[str, Book] = {}
         self._wholes: dict[int, Object] = {}
@@ -229,7 +229,7 @@ class Importer:
         kept |= {"also_called": texts(obj, "alias"), "references": self._references(subject, source, name)}
         whole: Data = {key: value for key, value in kept.items() if value is not None and value != []}
         fields: Data = {**readable(kind.type, fields_of(kind.type, whole), tell)}
-        if base := self._base(subject):
+        if base := self._copies.filled.get(id(obj)):
             own = {key: value for key, value in whole.items() if value not in ("", {})}
             whole = {**base.data, "base": base.uri, "base_name": base.name, **own}
             fields = {**base.fields, **{key: value for key, value in fields.items() if value not in (None, False)}}
@@ -247,19 +247,11 @@ class Importer:
             fields={**fields, AUDIENCE: (DM,) if key in TEXTS_OF else None},
         )
 
-    def _base(self, subject: Subject) -> Entity | None:
-        """The entry of the library that fills a copy of what is not in the files."""
-        wanted = self._copies.unresolved.get(id(subject.obj))
-        return self._in_library(subject.kind, text(wanted, "name"), text(wanted, "source")) if wanted else None
-
     def _in_library(self, kind: str, name: str, source: str) -> Entity | None:
+        """The entry of the library that fills a copy of what is not in the files."""
         if kind not in FILLED:
             return None
         return self._known(KINDS[kind].type, name, "srd-2024" if source.upper() in NEW_BOOKS else "srd-2014")
-
-    def _filled_from(self, kind: str, name: str, source: str) -> str:
-        base = self._in_library(kind, name, source)
-        return base.uri if base else ""
 
     def _slug(self, kind: Kind, document: str, name: str, kind_name: str, apart: list[str]) -> str:
         """The key of an entry: of its name, followed by what tells it apart from other things of that name."""

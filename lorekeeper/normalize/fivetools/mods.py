@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.fivetools.values import Data, Object, at, listed, mapping, number, objects, text, thawed, word
@@ -478,7 +479,10 @@ class Copies:
         find: finds the objects that are copied, in all files of an import.
         searched: says where, for messages.
         allowance: how much copies may have in all.
-        elsewhere: says what an object that is not in the files is filled from, by its kind, name and source; "" for nothing.
+        elsewhere: finds what an object that is not in the files is filled from, by its kind, name and source.
+
+    Attributes:
+        filled: what objects are filled from that are copies of what is not in the files, by `id`.
     """
 
     def __init__(
@@ -486,11 +490,10 @@ class Copies:
         find: Find,
         searched: Callable[[], str],
         allowance: Allowance,
-        elsewhere: Callable[[str, str, str], str],
+        elsewhere: Callable[[str, str, str], Entity | None],
     ) -> None:
         self._find, self._searched, self._allowance, self._elsewhere = find, searched, allowance, elsewhere
-        self.unresolved: dict[int, Object] = {}
-        """What objects are copies of that is not in the files, by `id`."""
+        self.filled: dict[int, Entity | None] = {}
 
     def whole(self, kind: str, obj: Object, tell: Tell) -> Object:
         """An object with what it inherits. What cannot be resolved is left out, and told in a sentence.
@@ -506,7 +509,7 @@ class Copies:
         for child in reversed(chain[:-1]):
             result = self._copied(kind, child, result, tell)
         if wanted := mapping(chain[-1], "_copy"):
-            self.unresolved[id(result)] = wanted
+            self.filled[id(result)] = self._elsewhere(kind, text(wanted, "name"), text(wanted, "source"))
         return result
 
     def _chain(self, kind: str, obj: Object, tell: Tell) -> list[Object]:
@@ -521,7 +524,7 @@ class Copies:
                 lost = (
                     f", which is not in {self._searched()}; only its own values were stored. Import both files together"
                 )
-                tell(f"{what}; missing values come from {filled} of the library" if filled else f"{what}{lost}")
+                tell(f"{what}; missing values come from {filled.uri} of the library" if filled else f"{what}{lost}")
                 break
             if any(parent is each for each in chain):
                 tell("it is, through other copies, a copy of itself; only its own values were stored")
