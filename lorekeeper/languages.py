@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 WORDS = Path(__file__).parent / "data" / "function_words.tsv"
 
-FEWEST, FEW, SHARE = 20, 3, 0.1
+FEWEST, FEW, SHARE = 20, 3, 0.2
 """Function words that show a language of a vault, and of a few passages; and their share of those of the one that has most."""
 
 _ENGLISH = frozenset("and from have her his of that the their they was were what with".split())
@@ -39,8 +39,8 @@ def languages() -> tuple[Language, ...]:
 
 
 def by_language(words: Iterable[str]) -> dict[str, int]:
-    """How many function words of each language folded words have, by its code."""
-    return dict(Counter(code for word in words for code in _codes().get(word, ())))
+    """How many function words that no other language has folded words have, by the code of the language."""
+    return dict(Counter(codes[0] for word in words if len(codes := _codes().get(word, ())) == 1))
 
 
 def spoken(counts: Iterable[dict[str, int]]) -> str:

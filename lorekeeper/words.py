@@ -47,16 +47,18 @@ def listed_words(what: str) -> frozenset[str]:
 
 
 @cache
-def table(beginning: str, spoken: str = "") -> Table:
+def table(beginning: str, spoken: str = "", code: str = "") -> Table:
     """The stems that say something which begins so, each with what follows; "" for what has no groups, the marks.
 
     Args:
         beginning: of what is said.
         spoken: the languages of a vault, English where nobody knows them: a stem of "cs only" says so in a Czech one.
+        code: the language that has them, beside English and what several have; "" for any.
     """
     found: dict[str, set[str]] = {}
     for stem, what, language in rows():
         is_said = not language.endswith(" only") or language[:2] in (spoken or "en")
+        is_said &= not code or language[:2] in (code, "en", "*")
         if is_said and (" " in what) == bool(beginning) and what.startswith(beginning):
             found.setdefault(stem, set()).add(what.removeprefix(beginning))
     return {stem: frozenset(says) for stem, says in found.items()}

@@ -42,6 +42,9 @@ _ADMONITION = re.compile(
 )
 """How a block of MkDocs begins whose text is indented below it: ``!!! gm "Plot"``."""
 
+_ATTRIBUTES = re.compile(r"\{[^{}]*\}")
+"""A line that says of the block above it what it is: ``{.gm-only}``."""
+
 _COMMENT_LINE = re.compile(r"\[[^\[\]\n]{1,60}\]:[ \t]*(?:<>|#)[ \t]*[\"'(].*")
 """A link definition that leads nowhere, by which people hide a comment."""
 
@@ -136,6 +139,8 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
         if mark.audience != DM and not is_heading(left, i) and own.is_closed_before(line_digest(left[i])):
             mark, end = Mark(MOVED, DM), i + 1
         if mark.audience == DM:
+            if _ATTRIBUTES.fullmatch(_inner(left[i]).strip()):
+                i -= next((n for n in range(i) if not left[i - n - 1].strip() or is_heading(left, i - n - 1)), i)
             stood = tuple(left[i:end])
             cuts.append(Cut(i, stood, mark, (i, stood)))
             left[i:end] = [">" if number in boxes else "" for number in range(i, end)]
@@ -166,7 +171,7 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         mark, rest = title_mark(label[1], own), text
     if mark.audience != DM:
         return UNMARKED, i + 1
-    if rest:
+    if rest and not is_heading(lines, i):
         return mark, _end_of_key(lines, i)
     return mark, _end_of_list(lines, i) if text.rstrip("*_~= \t").endswith((":", "：")) else _end_of_heading(lines, i)
 

@@ -40,7 +40,7 @@ from lorekeeper.words import Table, by_beginning, first, listed, rows, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 24
+RULES = 25
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -50,19 +50,23 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-NAME, TITLE, LINE, WORD, VALUE, FRONT = "name", "title", "line", "word", "value", "front"
-"""Where a text stands: a file, folder or kind; a heading, callout, key, column, tag or bracket, and a line to its first sign of
-punctuation; a line to its third word; its first word; a value that says who may see a note; how any other value begins."""
+NAME, TITLE, ASIDE, LINE, START, WORD = "name", "title", "aside", "line", "start", "word"
+VALUE, FRONT = "value", "front"
+"""Where a text stands: a file, folder or kind; a heading, callout, key, column or tag, and a line to its first sign of punctuation;
+a bracket within a line; a line to its second word, to its third, and its first; a value that says who may see a note; how any other
+value begins."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
     TITLE: frozenset({"master", "secret", "said", "inner", "plan"}),
+    ASIDE: frozenset({"master", "secret", "said", "inner"}),
     LINE: frozenset({"master", "secret", "said", "inner"}),
+    START: frozenset({"master", "said"}),
     WORD: frozenset({"plan"}),
     FRONT: frozenset({"master", "secret", "said"}),
     VALUE: frozenset({"master", "secret", "said", "inner", "none"}),
 }
-_SENTENCES = (LINE, WORD)
+_SENTENCES = (LINE, START, WORD)
 _OPENING = frozenset({"player", "group", "public", "open", "the"})
 _READERS = frozenset({"player", "group", "public"})
 
@@ -88,8 +92,8 @@ _NO_MARK = re.compile(
 giocanti"."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-FIRST_WORDS = 3
-"""Words of what says that something is not known, and of the beginning of a text, at most."""
+FIRST_WORDS, BEGINNING = 3, 2
+"""Words of what says that something is not known, and of the beginning of a text, at most; those of it in which all marks count."""
 
 _END_OF_LABEL = re.compile(r"[:：,;!?…](?=[\s*_~=]|$)|(?<=\w\w)\.(?=\s|$)|::|\s(?:[-–—]|[-=]>)(?=\s|$)|[—→]")
 _EMPHASISED = re.compile(r"(\*{1,3}|_{1,3}|==|~~)(?=\S)(?P<said>[^\n]{1,80}?)(?<=\S)\1[ \t]*[:：]?[ \t]*")
@@ -143,7 +147,10 @@ def _foreign() -> frozenset[str]:
 
 @functools.cache
 def _signs() -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, listed("sign"))))
+    """The signs, and their names as Markdown writes them, which may leave out the last word: ":see_no_evil:"."""
+    named = (re.split("[ -]", unicodedata.name(sign).lower()) for sign in listed("sign") if len(sign) == 1)
+    codes = (f":{'_'.join(words)}:" for name in named for words in (name, name[:-1]) if words)
+    return re.compile("|".join(map(re.escape, (*listed("sign"), *codes))))
 
 
 _BEGIN, _END, _LABEL = 400, 100, 120
@@ -203,8 +210,8 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
     if closing := next((word for word, kinds in found.items() if kinds & _CLOSING[place]), ""):
         return closing
     said = frozenset[str]().union(*found.values())
-    if "not" in said and said & {"player", "group"}:
-        return next(word for word, kinds in found.items() if kinds & {"player", "group"})
+    if "not" in said and (kept := _kept_from(found, spoken)):
+        return kept
     if place in _SENTENCES:
         return ""
     if "not" in said and "open" in said and len(words) <= FIRST_WORDS:
@@ -212,6 +219,19 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
     of_a_role = next((word for word, kinds in found.items() if "role" in kinds), "")
     is_own = any("own" in kinds for word, kinds in found.items() if word != of_a_role)
     return of_a_role if is_own or _is_for_a_role(written) else ""
+
+
+def _kept_from(words: Iterable[str], spoken: str) -> str:
+    """The word for players beside a negation of the same language, or English, which games speak everywhere; "" for none.
+
+    "O grupo no castelo" is Portuguese, and "no" a negation in Spanish.
+    """
+    for code in sorted({language[:2] for _, what, language in rows() if what == "not"}):
+        kinds = {word: _looked_up(word, table("", spoken, code)) for word in words}
+        found = next((word for word, each in kinds.items() if each & {"player", "group"}), "")
+        if found and any("not" in each for each in kinds.values()):
+            return found
+    return ""
 
 
 def words_of(folded: str) -> list[str]:
@@ -425,12 +445,12 @@ def _audience_of(text: str, place: str, own: OwnMarks) -> Mark:
     return UNMARKED
 
 
-def first_words(text: str) -> str:
-    """A text to its third word; those that count for nothing stand among them: "Unknown to the party"."""
+def first_words(text: str, most: int = FIRST_WORDS) -> str:
+    """A text to one of its first words; those that count for nothing stand among them: "Unknown to the party"."""
     counted = 0
     for word in _SPACED.finditer(text):
         counted += any("the" not in table("").get(each, ()) for each in comparable(word[0]).split())
-        if counted == FIRST_WORDS:
+        if counted == most:
             return text[: word.end()]
     return text
 
@@ -459,27 +479,33 @@ def line_mark(text: str, own: OwnMarks = BUILT_IN) -> tuple[Mark, str]:
     return replace(mark, said=text) if mark.audience == DM else mark, text
 
 
-def _places(text: str, *, is_apart: bool = False) -> Iterator[tuple[str, str, str]]:
+def _places(text: str, whole: str = "") -> Iterator[tuple[str, str, str]]:
     """What may mark a text, where that stands, and the text without it.
 
-    The beginning is what is emphasised there or ends at the first sign of punctuation; of a sentence it is the first three words.
+    The beginning is what is emphasised there or ends at the first sign of punctuation; of a sentence it is the first three words,
+    the last of which tells less: "Lost ruins hide" says what is there, and "He is secretly" what nobody knows.
+
+    Args:
+        text: a line, or what a bracket has in it.
+        whole: where all of a text stands that is no sentence; "" for a line, of which only a few words are a label by themselves.
     """
     bold, sign = _EMPHASISED.match(text), _END_OF_LABEL.search(text, 0, _LABEL)
     end, ended = bold or sign, sign[0] if sign and not bold else ""
     label, behind = (bold["said"] if bold else text[: end.start()], text[end.end() :]) if end else (text, "")
-    words, first = comparable(label).split(), first_words(label)
-    is_known = all(map(stem_kinds, words))
-    if (end or is_apart or first == label) and len(words) <= MOST_KEY_WORDS:
-        # "Next time, she" begins a sentence, and "Hidden in the mill." is one
-        is_whole = bold or is_apart or first == label or is_known
-        said = behind if is_known or ended not in (*_STOPS, ",") else text
-        is_sentence = ended in _STOPS and not is_whole
-        yield first if is_sentence else label, LINE if is_sentence or ended == "," else TITLE, said
-    yield first, LINE, text[len(first) :]
+    words, first, begun = comparable(label).split(), first_words(label), first_words(label, BEGINNING)
+    is_known, is_joined = all(map(stem_kinds, words)), ended in (*_STOPS, ",")
+    # "Next time, she" begins a sentence, and "Hidden in the mill." is one
+    is_label = not is_joined or is_known or whole or label == (begun if ended == "," else first)
+    if (end or whole or first == label) and len(words) <= MOST_KEY_WORDS and (is_label or ended == ","):
+        place = (LINE if is_label else START) if ended == "," else TITLE if end else whole or TITLE
+        yield label, place, behind if is_known or not is_joined else text
+    yield begun, LINE, text[len(begun) :]
+    yield first, START, text[len(first) :]
     yield first.partition(" ")[0], WORD, text[len(first) :]
     for bracket in _BRACKETS.finditer(text):
-        without = text[: bracket.start()] + text[bracket.end() :]
-        yield from ((said, place, without) for said, place, _ in _places(bracket[1], is_apart=True))
+        before, without = text[: bracket.start()], text[: bracket.start()] + text[bracket.end() :]
+        aside = ASIDE if _WORD.search(before) else TITLE
+        yield from ((said, place, without) for said, place, _ in _places(bracket[1].lstrip(": "), aside))
     *before, last = _BEHIND_DASH.split(text)
     if before and first_words(last) == last:
         yield last, LINE, " - ".join(before)

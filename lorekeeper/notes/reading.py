@@ -77,7 +77,7 @@ from lorekeeper.records.stat_blocks import base_of, in_front_matter
 from lorekeeper.shares import NOTE as BY_ITSELF
 from lorekeeper.words import listed as words
 
-_HTML_HEADING = re.compile(r"<h([1-6])(?:\s[^<>]{0,500})?>([^\n]{0,500}?)</h\1\s*>", re.IGNORECASE)
+_HTML_HEADING = re.compile(r"<h([1-6])(\s[^<>]{0,500})?>([^\n]{0,500}?)</h\1\s*>", re.IGNORECASE)
 
 SETTINGS = frozenset(words("key look"))
 """Folded keys of front matter by which people and plugins say how a note looks."""
@@ -250,7 +250,12 @@ def _headings(line: str) -> list[str]:
     """A line with its headings of HTML as those of Markdown, between blank lines: they count within a block of HTML too."""
     if "<h" not in line.casefold() or line.lstrip().startswith((">", "|")):
         return [line]
-    return _HTML_HEADING.sub(lambda match: f"\n\n{'#' * int(match[1])} {match[2].strip()}\n\n", line).split("\n")
+
+    def heading(match: re.Match[str]) -> str:
+        text = f"<span{match[2]}>{match[3].strip()}</span>" if match[2] else match[3].strip()
+        return f"\n\n{'#' * int(match[1])} {text}\n\n"
+
+    return _HTML_HEADING.sub(heading, line).split("\n")
 
 
 def _plan_mark(kind: str, own: OwnMarks, opening: Mark, tags: Sequence[str], *, is_done: bool) -> Mark:

@@ -255,6 +255,7 @@ def _without_admonitions(lines: Sequence[str], own: OwnMarks) -> list[str]:
             closed = _is_shut(result[start:end])
             inner = [_without(line, before) for line in result[start + 1 : end - closed]]
             inner = [_ADMONITION_KEY.sub(_title, line) for line in inner] if is_admonition else inner
+            inner = _without_admonitions(inner, own)
             head = f"{first[: len(before)]}> [!{word.removeprefix(ADMONITION)}]"
             result[start:end] = [head, *(f"{before}> {line}" for line in inner), *[before.rstrip()] * closed]
     return result

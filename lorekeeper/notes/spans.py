@@ -74,6 +74,7 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 """An attribute by which a tag says what it is, and its value."""
+_QUOTED, _BARE = re.compile(r"\"[^\"]*\"|'[^']*'"), re.compile(r"\s([\w-]+)(?=[\s/>])")
 _HIDDEN = re.compile(
     r"\shidden(?=[\s=>/])|display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden"
     r"|(?:font-size|opacity)\s{0,9}:\s{0,9}0(?![.\d])|[\s\"';]color\s{0,9}:\s{0,9}transparent",
@@ -87,6 +88,7 @@ _LONGEST_SUMMARY, _LONGEST_TABLE = 1000, 4000
 _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
 _VOID = frozenset("br hr img input link meta source wbr area base col embed track".split())
 _PLAIN = re.compile(r"[^<>\"']*+")
+_LABEL_WORDS = re.compile(rf"(?:[\w'’-]+[ \t]+){{0,{MOST_KEY_WORDS - 1}}}")
 _BORDER = re.compile(r"(?<!\\)\|")
 _BRACKET = re.compile(r"[\[\]()]")
 _BARRED = re.compile(r"\|\|(?=[^\s|])[^|\n]*(?<=[^\s|])\|\|")
@@ -173,6 +175,8 @@ class SpanScanner:
         if close < 0:
             return self._unclosed(opening)
         content, end = self.text[inside:close], close + len(sign)
+        if self._is_in_heading(start) and "\n" not in content and self._is_secret_word(content):
+            return end, content
         if (ending := self._begun(content, end, is_shown=opening[0] == "<!--")) is not None:
             return self._between(start, end, ending, self.text[start:end])
         if opening[0] == "%%" and content.strip() and not COMMENT_PROGRAMS.match(content):
@@ -217,6 +221,8 @@ class SpanScanner:
         written = self.text[opening.start() : end]
         if not self._is_secret_tag(name, written, end):
             return None
+        if self._is_in_heading(opening.start()):
+            return end, listed("sign")[0]
         return self._between(opening.start(), end, re.compile(rf"<(/?){name}\b[^<>]*>", re.IGNORECASE), written[:80])
 
     def _end_of_tag(self, at: int) -> int:
@@ -234,7 +240,8 @@ class SpanScanner:
         named = [(key, next(filter(None, values), "")) for key, *values in _NAMED.findall(written)]
         words = (word for value in (name, *(value for _, value in named)) for word in value.split())
         keys = (key[5:] for key, value in named if key[:5] == "data-" and value not in listed("value no"))
-        said = (*words, *(key for key in keys if all(map(stem_kinds, comparable(key).split()))))
+        bare = _BARE.findall(_QUOTED.sub("", written))
+        said = (*words, *bare, *(key for key in keys if all(map(stem_kinds, comparable(key).split()))))
         if any(closes(word, TITLE, self._own) for word in said) or _HIDDEN.search(written):
             return True
         colours = {kind[:5].casefold(): colour.strip().casefold() for kind, colour in _COLOURS.findall(written)}
@@ -290,10 +297,13 @@ class SpanScanner:
         """``{{< secret >}}text{{< /secret >}}``, ``{% secret %}text{% endsecret %}``."""
         name = opening["short"] or opening["liquid"]
         end = self.text.find("}", opening.end(), opening.end() + 300)
-        if end < 0 or not self._is_secret_word(name):
+        told = re.sub(r"[\w-]+=|[\"'<>%]", " ", self.text[opening.end() : max(end, opening.end())])
+        if end < 0 or not (self._is_secret_word(name) or self._is_secret_word(told)):
             return None
         end += 2 if self.text.startswith("}}", end) else 1
         closing = re.compile(rf"\{{[{{%][ \t]*[<%]?[ \t]*(/|end)[ \t]*{re.escape(name)}[^{{}}\n]*\}}+", re.IGNORECASE)
+        if not self._is_secret_word(name) and self._search(closing, end) is None:
+            return None  # one that stands alone has a title, and no text
         return self._between(opening.start(), end, closing, self.text[opening.start() : end])
 
     def _wiki(self, opening: re.Match[str]) -> tuple[int, str] | None:
@@ -320,7 +330,9 @@ class SpanScanner:
         """
         key = opening["said"] or opening["initials"] or opening["bold"]
         most = MOST_KEY_WORDS if opening["bold"] else FIRST_WORDS - bool(opening["dashed"])
-        if opening.start() <= self._line_at(opening.start()).lead or len(key.split()) > most:
+        lead = self._line_at(opening.start()).lead
+        is_label = opening["initials"] and _LABEL_WORDS.fullmatch(self.text, lead, max(lead, opening.start()))
+        if opening.start() <= lead or is_label or len(key.split()) > most:
             return None
         if not self._is_secret_word(key):
             return None
@@ -346,6 +358,11 @@ class SpanScanner:
             return None
         return self._keep(start, self.text[start:end], end, replace(audience_of(key, own=self._own), said=value))
 
+    def _is_in_heading(self, at: int) -> bool:
+        """Whether a position is in a heading: what is secret there is what it says of itself."""
+        line = self._line_at(at)
+        return line.is_heading and self.text[line.lead - 1].isspace()
+
     def _end_of_paragraph(self, at: int) -> int:
         """The end of the last line that goes on with the one which ends here."""
         while at < len(self.text):
@@ -370,11 +387,10 @@ class SpanScanner:
         return self._current
 
     def _fenced(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``::: secret``, to the colons that close it."""
-        if not self._is_secret_word(opening["name"]):
+        """``::: secret``, ``:::note GM only``, to the colons that close it."""
+        inside = self._line_at(opening.start()).end
+        if not any(map(self._is_secret_word, (opening["name"], self.text[opening.end() : inside]))):
             return None
-        line_end = self.text.find("\n", opening.end())
-        inside = len(self.text) if line_end < 0 else line_end
         closing = re.compile(rf"^[ \t]{{0,3}}:{{{len(opening['fence'])},}}[ \t]*$", re.MULTILINE)
         return self._between(opening.start(), inside, closing, opening[0].strip())
 
