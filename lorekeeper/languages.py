@@ -40,7 +40,8 @@ def languages() -> tuple[Language, ...]:
 
 def by_language(words: Iterable[str]) -> dict[str, int]:
     """How many function words that no other language has folded words have, by the code of the language."""
-    return dict(Counter(codes[0] for word in words if len(codes := _codes().get(word, ())) == 1))
+    found = (_codes().get(word, []) for word in words)
+    return dict(Counter(codes[0] for codes in found if len(codes) == 1))
 
 
 def spoken(counts: Iterable[dict[str, int]]) -> str:

@@ -106,7 +106,10 @@ LINK = re.compile(r"!?\[\[[^\[\]\n]*\]\]|!?\[[^\[\]\n]*\]\([^()\n]*\)|https?://\
 _LINKED = "Linked"
 """A link tells the name of another note, and no more of this one: it is one word, and so is a piece of code."""
 
-_WORD, _LETTERS, _SPACED = re.compile(r"[^\W_]"), re.compile(r"[^\W\d_]+"), re.compile(r"\S+")
+_ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Letters of languages that write their words without spaces: "GM用" is two."""
+_WORD, _LETTERS = re.compile(r"[^\W_]"), re.compile(rf"[^\W\d_{_ASIAN}]+|[{_ASIAN}]+")
+_SPACED = re.compile(r"\S+")
 TAG = re.compile(r"(?:(?<=\s)|^)#([^\W_][\w/-]*|_[\w/-]+)")
 
 
@@ -503,8 +506,8 @@ def _places(text: str, whole: str = "") -> Iterator[tuple[str, str, str]]:
     yield first, START, text[len(first) :]
     yield first.partition(" ")[0], WORD, text[len(first) :]
     for bracket in _BRACKETS.finditer(text):
-        before, without = text[: bracket.start()], text[: bracket.start()] + text[bracket.end() :]
-        aside = ASIDE if _WORD.search(before) else TITLE
+        without = text[: bracket.start()] + text[bracket.end() :]
+        aside = ASIDE if _WORD.search(text, 0, bracket.start()) else TITLE
         yield from ((said, place, without) for said, place, _ in _places(bracket[1].lstrip(": "), aside))
     *before, last = _BEHIND_DASH.split(text)
     if before and first_words(last) == last:
