@@ -338,6 +338,19 @@ def test_marks_in_eight_languages_are_closed() -> None:
     assert [row for row in open_still if row[1].endswith("!")] == []
 
 
+def test_a_negation_counts_beside_players_in_its_own_language_and_in_english() -> None:
+    said = {"O grupo no castelo": "pt", "El grupo no sabe": "es", "Personne ne fuit": "fr", "Nicht für PCs": "de"}
+    own = {words: BUILT_IN.of_note("", spoken) for words, spoken in said.items()}
+    assert [audience_of(words, own=own[words]).audience for words in said] == [None, DM, None, DM]
+
+
+def test_a_mark_above_all_text_that_keeps_nothing_below_it_is_about_the_note() -> None:
+    for mark in ("*GM only, not for the players!*", "[GM ONLY] Do not show the players", "Secret"):
+        assert WORD not in (seen("Mira.md", f"---\nvisibility: players\n---\n{mark}\n\n## Job\n\n{WORD}\n") or "")
+    shown = seen("Mira.md", f"---\nvisibility: players\n---\nGM only: a lie\n\n## Job\n\n{WORD}\n")
+    assert WORD in shown, "it has something of its own"
+
+
 def test_of_what_stands_in_brackets_the_narrowest_holds():
     assert audience_of("Knowledge (players)").audience == PLAYERS
     assert audience_of("Knowledge (players) (GM only)").audience == DM

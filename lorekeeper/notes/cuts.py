@@ -12,6 +12,7 @@ from lorekeeper.audience import DM
 from lorekeeper.notes.callouts import INFOBOX, callouts, headline, unquoted
 from lorekeeper.notes.facts import cells, is_delimiter
 from lorekeeper.notes.marks import (
+    CLAUSE,
     FRONT,
     LINK,
     MOVED,
@@ -140,6 +141,7 @@ def cut_lines(lines: Sequence[str], boxes: frozenset[int], own: OwnMarks) -> tup
             mark, end = Mark(MOVED, DM), i + 1
         if mark.audience == DM:
             if _ATTRIBUTES.fullmatch(_inner(left[i]).strip()):
+                end = i + 1
                 i -= next((n for n in range(i) if not left[i - n - 1].strip() or is_heading(left, i - n - 1)), i)
             stood = tuple(left[i:end])
             cuts.append(Cut(i, stood, mark, (i, stood)))
@@ -171,9 +173,13 @@ def _line_mark(lines: Sequence[str], i: int, own: OwnMarks) -> tuple[Mark, int]:
         mark, rest = title_mark(label[1], own), text
     if mark.audience != DM:
         return UNMARKED, i + 1
-    if rest and not is_heading(lines, i):
+    is_first = all(not each.strip() or _HEADING.match(each) for each in lines[:i])
+    # "GM only, not for the players" tells nothing
+    if rest and not is_heading(lines, i) and not (is_first and closes(rest, CLAUSE, own)):
         return mark, _end_of_key(lines, i)
-    return mark, _end_of_list(lines, i) if text.rstrip("*_~= \t").endswith((":", "：")) else _end_of_heading(lines, i)
+    end = _end_of_list(lines, i) if text.rstrip("*_~= \t").endswith((":", "：")) else _end_of_heading(lines, i)
+    # above all text, with nothing below it that it keeps, it is about the note
+    return mark, end if not is_first or any(map(str.strip, lines[i + 1 : end])) else len(lines)
 
 
 def line_digest(line: str) -> str:

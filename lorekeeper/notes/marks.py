@@ -8,11 +8,10 @@ A user's own marks come first. A text under ``dm`` also counts in whole words wi
 or ``none`` only where it is the whole of it, or all of it but what stands in brackets, or what stands there. A stem only ever keeps
 something from players: that a heading says it is for them opens nothing before the game master has looked at it.
 
-The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret`` does where a sentence
-does not only begin with it, as "Private rooms cost more" does and "Secretly he pays" does not, and so does a ``not`` right before
-``tell``, "don't tell"; ``inner`` and ``plan`` in what names something, ``ahead`` and ``draft`` in names of files and folders. A
-``role`` closes by itself, beside a word of ``own`` ("Keeper's notes"), and where something is for one ("Hints for the keeper",
-"Mira [keeper]" as a name); ``player`` and ``group`` beside a ``not`` ("Not for players"). A name of ``player``, ``group``,
+The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret``, ``inner`` and a ``not``
+right before ``tell``, "don't tell", do in the first two words of a sentence; ``plan`` as its first, and in what names something;
+``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's notes"), and where something is for one ("Hints for the keeper",
+"Mira [keeper]" as a name); ``player`` and ``group`` beside a ``not`` of their language ("Not for players"). A name of ``player``, ``group``,
 ``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to three letters that the table
 does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside another language's letters or
 words ("Pläne", "Planes del villano"). A stem of one language only, "actual" or the Czech "PJ", counts in no vault that is known
@@ -50,11 +49,11 @@ MOST, LONGEST = 1000, 200
 LARGEST = 1 << 16
 """Characters of a file: what reads YAML takes some 100,000 a second."""
 
-NAME, TITLE, ASIDE, LINE, START, WORD = "name", "title", "aside", "line", "start", "word"
+NAME, TITLE, ASIDE, LINE, START, WORD, CLAUSE = "name", "title", "aside", "line", "start", "word", "clause"
 VALUE, FRONT = "value", "front"
 """Where a text stands: a file, folder or kind; a heading, callout, key, column or tag, and a line to its first sign of punctuation;
-a bracket within a line; a line to its second word, to its third, and its first; a value that says who may see a note; how any other
-value begins."""
+a bracket within a line; a line to its second word, to its third, its first, and to a comma; a value that says who may see a note; how
+any other value begins."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
@@ -63,10 +62,11 @@ _CLOSING = {
     LINE: frozenset({"master", "secret", "said", "inner"}),
     START: frozenset({"master", "said"}),
     WORD: frozenset({"plan"}),
+    CLAUSE: frozenset(),
     FRONT: frozenset({"master", "secret", "said"}),
     VALUE: frozenset({"master", "secret", "said", "inner", "none"}),
 }
-_SENTENCES = (LINE, START, WORD)
+_SENTENCES = (LINE, START, WORD, CLAUSE)
 _OPENING = frozenset({"player", "group", "public", "open", "the"})
 _READERS = frozenset({"player", "group", "public"})
 
@@ -498,9 +498,9 @@ def _places(text: str, whole: str = "") -> Iterator[tuple[str, str, str]]:
     words, first, begun = comparable(label).split(), first_words(label), first_words(label, BEGINNING)
     is_known, is_joined = all(map(stem_kinds, words)), ended in (*_STOPS, ",")
     # "Next time, she" begins a sentence, and "Hidden in the mill." is one
-    is_label = not is_joined or is_known or whole or label == (begun if ended == "," else first)
+    is_label = not is_joined or whole or (label == begun if ended == "," else is_known or label == first)
     if (end or whole or first == label) and len(words) <= MOST_KEY_WORDS and (is_label or ended == ","):
-        place = (LINE if is_label else START) if ended == "," else TITLE if end else whole or TITLE
+        place = (LINE if is_label else CLAUSE) if ended == "," else TITLE if end else whole or TITLE
         yield label, place, behind if is_known or not is_joined else text
     yield begun, LINE, text[len(begun) :]
     yield first, START, text[len(first) :]
