@@ -10,12 +10,12 @@ something from players: that a heading says it is for them opens nothing before 
 
 The classes of stems: ``master``, ``said`` and a ``sign`` close wherever something is marked; ``secret``, ``inner`` and a ``not``
 right before ``tell``, "don't tell", do in the first two words of a sentence; ``plan`` as its first, and in what names something;
-``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's notes"), and where something is for one ("Hints for the keeper",
-"Mira [keeper]" as a name); ``player`` and ``group`` beside a ``not`` of their language ("Not for players"). A name of ``player``, ``group``,
-``public`` and ``open`` alone is for players ("What the party knows"); ``the``, and words of up to three letters that the table
-does not have, count for nothing. A word that is ``plain`` as well, "planes", closes only beside another language's letters or
-words ("Pläne", "Planes del villano"). A stem of one language only, "actual" or the Czech "PJ", counts in no vault that is known
-to be in others.
+``ahead`` and ``draft`` in names of files and folders. A ``role`` closes by itself, beside a word of ``own`` ("Keeper's notes"),
+and where something is for one ("Hints for the keeper", "Mira [keeper]" as a name); ``player`` and ``group`` beside a ``not`` of
+their language ("Not for players"). A name of ``player``, ``group``, ``public`` and ``open`` alone is for players ("What the party
+knows"); ``the``, and words of up to three letters that the table does not have, count for nothing. A word that is ``plain`` as
+well, "planes", closes only beside another language's letters or words ("Pläne", "Planes del villano"). A stem of one language
+only, "actual" or the Czech "PJ", counts in no vault that is known to be in others.
 ``none`` and ``unset`` are values of front matter.
 """
 
@@ -52,8 +52,8 @@ LARGEST = 1 << 16
 NAME, TITLE, ASIDE, LINE, START, WORD, CLAUSE = "name", "title", "aside", "line", "start", "word", "clause"
 VALUE, FRONT = "value", "front"
 """Where a text stands: a file, folder or kind; a heading, callout, key, column or tag, and a line to its first sign of punctuation;
-a bracket within a line; a line to its second word, to its third, its first, and to a comma; a value that says who may see a note; how
-any other value begins."""
+a bracket within a line; a line to its second word, to its third, its first, and to a comma; a value that says who may see a note;
+how any other value begins."""
 
 _CLOSING = {
     NAME: frozenset({"master", "secret", "said", "inner", "plan", "ahead", "draft"}),
