@@ -500,7 +500,8 @@ def _places(text: str, whole: str = "") -> Iterator[tuple[str, str, str]]:
     # "Next time, she" begins a sentence, and "Hidden in the mill." is one
     is_label = not is_joined or whole or (label == begun if ended == "," else is_known or label == first)
     if (end or whole or first == label) and len(words) <= MOST_KEY_WORDS and (is_label or ended == ","):
-        place = (LINE if is_label else CLAUSE) if ended == "," else TITLE if end else whole or TITLE
+        before_comma, elsewhere = LINE if is_label else CLAUSE, whole if whole and not end else TITLE
+        place = before_comma if ended == "," else elsewhere
         yield label, place, behind if is_known or not is_joined else text
     yield begun, LINE, text[len(begun) :]
     yield first, START, text[len(first) :]
