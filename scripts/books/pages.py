@@ -70,8 +70,8 @@ def _together(words: list[str]) -> Iterator[Words]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text without its numbers."""
-    return re.findall(r"[^\W\d_]+", re.sub("['\u2019]", "", text).casefold())
+    """The words of a text without its numbers, of which ordinals are some."""
+    return re.findall(r"[^\W\d_]+", re.sub("['\u2019]|(?<=\\d)(?:st|nd|rd|th)\\b", "", text).casefold())
 
 
 def _address(uri: str) -> str:
