@@ -85,6 +85,8 @@ def test_own_words_say_it_of_callouts(word: str, audience: Audience | None) -> N
         ("visibility: öffentlich", PLAYERS),
         ("secret: true", None),
         ("publish: true", PLAYERS),
+        ("published: true", None),
+        ("published: false", DM),
     ],
 )
 def test_own_words_are_keys_and_values_of_front_matter(yaml: str, audience: Audience | None) -> None:

@@ -37,11 +37,16 @@ CLOSED = (
 
 UNSAID = (
     *("My player notes", "Ideas for player handouts", "Notes on player introduction", "Player knowledge check DCs"),
-    *("Public knowledge is wrong", "What the party sees vs what is real", "What the players know (wrong)"),
+    *(
+        "Common Knowledge",
+        "Public knowledge is wrong",
+        "What the party sees vs what is real",
+        "What the players know (wrong)",
+    ),
 )
 """Titles that have words of those that open a note among others."""
 
-OPENED = ("Public Knowledge", "Common Knowledge", "Player Handout", "For the players", "Player's Handouts")
+OPENED = ("Public Knowledge", "Player Handout", "For the players", "Player's Handouts")
 
 
 async def test_only_a_whole_title_is_marked_for_players_and_what_is_about_players_is_not_for_them(

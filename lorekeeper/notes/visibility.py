@@ -45,6 +45,9 @@ _PUBLISHING = frozenset(words("key publish"))
 _EVERYDAY = frozenset(words("key public"))
 """Keys that do so where they are true or false; their other values are facts: the year of a book, the share of a treasure."""
 
+_PUBLISHED = frozenset(words("key published"))
+"""Keys that only close, where they are false: a program writes the true ones on every page."""
+
 _PERSONS = frozenset((*words("key person"), *words("key player"), *TAG_KEYS, "name", "title"))
 """Keys whose values name people, or the note itself, or are marks by themselves."""
 
@@ -197,7 +200,7 @@ def _opens(name: str, own: OwnMarks) -> bool:
 
 def _names_players(name: str, own: OwnMarks) -> bool:
     """Whether a key names players, or says that something is seen, as "players: false" and "visible: no": it only ever closes."""
-    is_seen = all("open" in stem_kinds(word) and len(word) > 3 for word in name.split())
+    is_seen = name in _PUBLISHED or all("open" in stem_kinds(word) and len(word) > 3 for word in name.split())
     return not own.whole(name) and (is_seen or audience_of(name, VALUE, own).audience == PLAYERS)
 
 
