@@ -246,6 +246,70 @@ def test_a_stat_block_needs_no_line_of_its_type(tmp_path):
     assert found["Gate"].type == "rules"
 
 
+VALUES = ["Armor Class 13", "Hit Points 22 (4d8 + 4)", "Speed 30 ft.", "STR 16 DEX 12 CON 13 INT 9 WIS 11 CHA 8"]
+
+
+@pytest.mark.parametrize("told", ["Small or Medium Creature", "Servant of the reed king", "Medium Reedfolk (any)"])
+def test_a_heading_above_the_values_of_a_creature_is_its_name_whatever_its_second_line_says(tmp_path, told):
+    pages = [[(72, 90, 14, BOLD, "Gate Warden"), (72, 110, 9, ITALIC, told), *lines(VALUES, 72, 130)]]
+    warden = named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])["Gate Warden"]
+    assert (warden.type, warden.fields["armor_class"], warden.fields["hit_points"]) == ("creatures", 13, 22)
+    assert all(word in str(warden.data) for word in re.findall(r"\w{3,}", told.partition(" (")[0]))
+
+
+@pytest.mark.parametrize(
+    ("told", "rarity"),
+    [
+        ("Magic item, rare", "rare"),
+        ("Uncommon", "uncommon"),
+        ("Rare wondrous item", "rare"),
+        ("Wondrous item, very rare, requires attunement", "very rare"),
+        ("Lantern, legendary (requires attunement by a warden)", "legendary"),
+    ],
+)
+def test_a_line_below_a_heading_that_says_how_rare_it_is_makes_it_an_item(tmp_path, told, rarity):
+    pages = [[(72, 90, 14, BOLD, "Reed Lamp"), (72, 110, 9, ITALIC, told), *lines(ROADS, 72, 130)]]
+    lamp = named(read(write_pdf(tmp_path / "lamp.pdf", pages))[0])["Reed Lamp"]
+    assert (lamp.kind, lamp.fields["rarity"]) == ("magic-item", rarity)
+    assert bool(lamp.fields.get("requires_attunement")) == ("attunement" in told)
+
+
+def test_languages_below_a_heading_make_no_item(tmp_path):
+    pages = [
+        [(72, 90, 14, BOLD, "Languages"), *lines(["Common, Elvish"], 72, 110), (72, 140, 14, BOLD, "Roads")],
+        [(72, 90, 14, BOLD, "Goods"), *lines(["Rare goods come from the coast"], 72, 110)],
+    ]
+    assert {entity.type for entity in read(write_pdf(tmp_path / "tongues.pdf", pages))[0]} <= {"documents", "rules"}
+
+
+def test_a_foot_that_repeats_a_heading_is_a_running_head(tmp_path):
+    chapters = ["Roads", "Rivers", "Reeds", "Ruins"]
+    pages = [
+        [(72, 90, 24, BOLD, name), *lines(ROADS, 72, 140), (72, HEIGHT - 40, 8, "F1", f"Chapter {number}. {name}")]
+        for number, name in enumerate(chapters, 1)
+    ]
+    found = read(write_pdf(tmp_path / "feet.pdf", pages))[0]
+    assert [entity.name for entity in found if entity.type == "rules"] == chapters
+    assert not any("Chapter" in str(entity.data) for entity in found)
+
+
+def test_letters_that_are_set_apart_are_words(tmp_path):
+    letters: list[Text] = [(72.0 + 15 * place, 90.0, 14.0, BOLD, letter) for place, letter in enumerate("MARCHES")]
+    found = read(write_pdf(tmp_path / "apart.pdf", [[*letters, *lines(ROADS, 72, 120)]]))[0]
+    assert "MARCHES" in {entity.name for entity in found}
+
+
+def test_text_in_its_own_size_below_a_creature_is_none_of_its(tmp_path):
+    bite: list[Text] = [(72, 210, 8, BOTH, "Bite."), (110, 210, 8, "F1", "It bites whoever comes near.")]
+    kind: Text = (72, 110, 8, ITALIC, "Medium humanoid, neutral")
+    block = [(72, 90, 14, BOLD, "Gate Warden"), kind, *lines(VALUES, 72, 130, 8), *bite]
+    pages = [[*block, *lines(ROADS, 72, 250)], [(72, 90, 14, BOLD, "Roads"), *lines(ROADS * 3, 72, 120)]]
+    found = named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])
+    assert "bites" in str(found["Gate Warden"].data)
+    assert "bundles of reed" not in str(found["Gate Warden"].data)
+    assert "}}" not in str([entity.data for entity in found.values()])
+
+
 def test_what_stands_before_the_first_heading_is_text_whatever_it_says(tmp_path):
     told = [(72.0, 90.0, 10.0, "F1", "Skill Proficiencies: Insight."), (72, 130, 10, "F1", "Equipment: A lamp.")]
     pages = [[*told, (72, 200, 14, BOLD, "Gate"), *lines(ROADS, 72, 220)]]

@@ -51,6 +51,11 @@ _PASSWORD = 4
 _BREAKS, _HYPHENS = (10, 13, 32, 160), (0x2, 0x2D, 0xAD, 0x2010, 0x2011)
 """Codes between words, and those of hyphens; some fonts say all of these of one."""
 
+_SPACES = " ", "\x1f"
+"""A space that the file has, and a gap that is as wide as one."""
+
+_APART = re.compile(rf"(?<!\w)(?:[^\W\d]{_SPACES[1]}){{3,}}[^\W\d](?!\w)")
+
 _TURN = 15
 """Degrees by which directions of type differ at least."""
 
@@ -149,8 +154,8 @@ class _Page:
             address = ctypes.cast(raw.FPDFText_GetTextObject(handle, index), ctypes.c_void_p).value
             if code in _BREAKS or address is None or 0xD800 <= code < 0xE000:
                 is_apart = is_apart or code in (10, 13)
-                if run and run[-1] != " ":
-                    run.append(" ")
+                if run and run[-1] not in _SPACES:
+                    run.append(_SPACES[raw.FPDFText_IsGenerated(handle, index) > 0])
                 continue
             if address != thing:
                 thing, kind = address, self._set(index)
@@ -164,7 +169,7 @@ class _Page:
             is_far = abs(baseline - base) > size / 2 or not -size < x0 - right < 1.2 * size
             is_mark = len(run) < 3 and len("".join(run).strip()) == 1 and x0 - right > size / 2
             if run and (is_apart or is_far or is_mark or kind != own):
-                yield own[0], left, top, right, base, *own[1:], "".join(run), failed
+                yield own[0], left, top, right, base, *own[1:], _spaced(run), failed
                 run = []
             if not run:
                 left, top, right, base, own, failed = x0, y0, x1, baseline, kind, 0
@@ -173,7 +178,7 @@ class _Page:
             run.append("-" if code in _HYPHENS else chr(code))
             failed += raw.FPDFText_HasUnicodeMapError(handle, index) > 0
         if run:
-            yield own[0], left, top, right, base, *own[1:], "".join(run), failed
+            yield own[0], left, top, right, base, *own[1:], _spaced(run), failed
 
     def _set(self, index: int) -> tuple[int, float, int]:
         """Direction in degrees, size and style of the type of a character."""
@@ -188,6 +193,11 @@ class _Page:
         style = BOLD if is_heavy or flags.value & _FORCE_BOLD or _BOLD_NAME.search(called) else 0
         style |= ITALIC if flags.value & _SLANTED or _ITALIC_NAME.search(called) else 0
         return turn, round(abs(size), 1), style
+
+
+def _spaced(run: list[str]) -> str:
+    """The text of a stretch, without the gaps between letters of a word that are set apart."""
+    return _APART.sub(lambda word: word[0].replace(_SPACES[1], ""), "".join(run)).replace(*reversed(_SPACES))
 
 
 def _levelled(turn: int, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float]:

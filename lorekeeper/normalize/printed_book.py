@@ -12,26 +12,17 @@ import re
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import chain, groupby, pairwise
-from typing import Self
-from unicodedata import category
 
 from lorekeeper.folding import fold
+from lorekeeper.normalize.printed_lines import BOLD, ITALIC, Line, Page
 from lorekeeper.normalize.printed_srd.layout import mended, words
 from lorekeeper.normalize.printed_srd.structure import table_lines
-from lorekeeper.records.printed import has_value, kind_said, plain
+from lorekeeper.records.printed import CREATURE, END, RUBRICS, has_value, kind_said, plain
 from lorekeeper.system import TURNS
-
-BOLD, ITALIC = 1, 2
-
-Stretch = tuple[float, float, float, float, float, int, str]
-"""Left, top, right and baseline in points, downward; size; style, `BOLD` and `ITALIC` added; text."""
-
-_WORD_GAP, _WIDE_GAP, _COLUMN_GAP, _CELL_GAP, _SAME_LINE = 0.15, 0.5, 0.6, 1.2, 0.35
-"""Gaps that make a space, a tab, another column, another cell; how far baselines of a line differ: in sizes of type."""
 
 _LARGER = 1.1
 """A line whose type is so much larger than that of the text is a heading."""
@@ -61,80 +52,22 @@ _TITLES = 0.03
 _CROSSING = 0.15
 """Lines of a page, at most, that run across the gap between its columns."""
 
+_TURNS = 0.5
+"""Turns from one side to the other, by lines of the shorter side, from which on two sides are columns of a table."""
+
 _HEAD_LINES = 14
 """Paragraphs below the line that says what an entry is in which its values stand."""
 
 _DIGITS = re.compile(r"\d+")
+_COUNTED = re.compile(r"(?:\w+ )?\S*\d\S* ")
 _NUMBER = re.compile(r"\W{0,3}(?:page )?(\d{1,4})\W{0,3}", re.IGNORECASE)
 _POINT = re.compile(
     r"[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7]\s*|[-\u2013\u2212*]\s+(?=\S)|[-\u2013\u2212](?=[^\W\d])"
 )
 _NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s+(?=\S)")
-_ITEM = re.compile(
-    r"(?:[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7*\u2013\u2212-]|\d{1,3}[.)]|[a-z][.)])\s*"
-)
-_LEADERS = re.compile(r"(?:\s?[.\u2026\u00b7_]){4,}")
 _ROW_OF_CONTENTS = re.compile(r"(?<= )[.\u2026] \d{1,4}$")
 _ENDS = re.compile(r"[.!?:\u201d\")\]]$")
 _LABEL_ENDS = re.compile(r"[.:!?]\W{0,9}$")
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-    | {"\ufffe": "-", "\u00ad": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u2028": " ", "\ufeff": ""}
-)
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page as it was read.
-
-    Attributes:
-        number: from 0, in the file.
-        label: what the file calls it, "" for nothing.
-        lines: of its text, from top to bottom.
-    """
-
-    number: int
-    label: str
-    lines: Sequence[Line]
-
-    @classmethod
-    def of(cls, number: int, label: str, stretches: Sequence[Stretch]) -> Self:
-        """A page by the stretches of type on it."""
-        return cls(number, label, _lines(number, stretches))
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of one column, or a cell of a table.
-
-    Attributes:
-        level: number of its row on the page.
-        lead: characters at its beginning in bold type, if not all is.
-        rows: of a table that stands in its place, and then it has no text.
-        left: where its column begins.
-        right: where its column ends.
-        column: number of the column in the book.
-    """
-
-    x0: float
-    y0: float
-    x1: float
-    base: float
-    size: float
-    style: int
-    text: str
-    page: int
-    level: int
-    lead: int = 0
-    rows: Sequence[Sequence[str]] = ()
-    left: float = 0.0
-    right: float = 0.0
-    column: int = 0
-
-    @property
-    def type(self) -> tuple[float, int]:
-        """Size and weight."""
-        return round(self.size * 2) / 2, self.style & BOLD
 
 
 @dataclass
@@ -179,108 +112,17 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     return _Setter(body, found, outline, numbers).printed()
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------
-
-
-def _lines(page: int, stretches: Sequence[Stretch]) -> list[Line]:
-    """The lines of a page: what stands on one level, with no wider gap than between words."""
-    seen: set[tuple[str, int, int]] = set()
-    own: list[Stretch] = []
-    for each in stretches:
-        key = each[6].strip(), round(each[0] / 2), round(each[3] / 2)
-        if key[0] and key not in seen:  # type that is drawn twice to look heavier
-            seen.add(key)
-            own.append(each)
-    _join_initials(own)
-    drawn = {id(each): place for place, each in enumerate(own)}
-    own.sort(key=lambda each: each[3])
-    rows = [own[:1]]
-    for each in own[1:]:
-        row = rows[-1]
-        if each[3] - row[-1][3] < 0.5 or each[3] - row[0][3] < _SAME_LINE * min(each[4], row[0][4]):
-            row.append(each)
-        else:
-            rows.append([each])
-    return [
-        line for n, row in enumerate(rows) for line in _of_row(sorted(row, key=lambda each: each[0]), page, n, drawn)
-    ]
-
-
-def _join_initials(own: list[Stretch]) -> None:
-    """Put the large letters with which texts begin right before the first of the lines that stand beside them."""
-    usual = statistics.median(each[4] for each in own) if own else 0.0
-    for place, (left, top, right, base, size, _, text) in enumerate(own):
-        if size > 1.8 * usual and len(text.strip()) == 1 and text[0].isalpha():
-            beside = [
-                each
-                for each in own
-                if -2 < each[0] - right < 2 * usual and top - usual < each[3] < base and each[4] < size / 1.5
-            ]
-            if beside:
-                first = min(beside, key=lambda each: each[3])
-                own[place] = (left, first[1], first[0], *first[3:6], text.strip())
-
-
-def _of_row(row: Sequence[Stretch], page: int, level: int, drawn: Mapping[int, int]) -> Iterator[Line]:
-    """The lines and cells of a row; what is drawn in another order than it stands is parted by narrower gaps, as columns are."""
-    run: list[Stretch] = []
-    for each in row:
-        if run:
-            size, gap = max(each[4], run[-1][4]), each[0] - run[-1][2]
-            is_item = len(run) == 1 and _ITEM.fullmatch(run[0][6].strip()) and gap < 3.5 * size
-            is_next = drawn[id(each)] == drawn[id(run[-1])] + 1
-            if gap > (_CELL_GAP if is_next else _COLUMN_GAP) * size and not is_item:
-                yield _line(run, page, level)
-                run = []
-        run.append(each)
-    if run:
-        yield _line(run, page, level)
-
-
-def _line(run: Sequence[Stretch], page: int, level: int) -> Line:
-    text, lead, is_leading = "", 0, True
-    sizes, styles = Counter[float](), Counter[int]()
-    end = run[0][0]
-    mark = run[0][6].strip()
-    is_mark = (
-        len(run) > 1
-        and (mark in ("o", "\u00a7") or category(mark[:1] or "a") in ("So", "Co"))
-        and run[1][0] - run[0][2] > _WIDE_GAP * run[0][4]
-    )
-    for place, (x0, _, x1, _, size, style, written) in enumerate(run):
-        own = "\u2022 " if is_mark and not place else written.translate(_LIGATURES)
-        gap = " " if text and not text.endswith(" ") and x0 - end > _WORD_GAP * size else ""
-        text, end = f"{text}{gap}{own}", x1
-        is_leading = is_leading and bool(style & BOLD)
-        lead = len(text) if is_leading else lead
-        sizes[size] += len(own)
-        styles[style] += len(own.strip())
-    text = _LEADERS.sub(" \u2026 ", text)
-    whole = " ".join(text.split()).removesuffix(" \u2026")
-    is_bold = lead >= len(text.rstrip())
-    style = (BOLD if is_bold else 0) | (ITALIC if max(styles, key=lambda each: styles[each]) & ITALIC else 0)
-    lead = 0 if is_bold else len(" ".join(text[:lead].split()))
-    return Line(
-        run[0][0],
-        min(each[1] for each in run),
-        max(each[2] for each in run),
-        run[0][3],
-        max(sizes) if whole.isupper() else max(sizes, key=lambda each: sizes[each]),  # small capitals are smaller
-        style,
-        whole,
-        page,
-        level,
-        lead,
-    )
+# --- running heads -------------------------------------------------------------------------------------------------
 
 
 def _running_heads(pages: Sequence[Sequence[Line]]) -> set[Line]:
     """The lines at the top and the bottom of pages that stand in one place on most pages of a part of the book.
 
-    What they say is the same but for numbers; larger type with a number of its own is a heading.
+    What they say is the same but for numbers, or repeats a heading; larger type with a number of its own is a heading.
     """
     sizes = Counter(line.type[0] for page in pages for line in page)
     usual = max(sizes, key=lambda size: sizes[size], default=10.0) * _LARGER
+    titles = {_COUNTED.sub("", fold(line.text), 1) for page in pages for line in page if line.size > usual}
     found = set[Line]()
     for _ in range(_EDGE_LINES):
         places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
@@ -288,8 +130,10 @@ def _running_heads(pages: Sequence[Sequence[Line]]) -> set[Line]:
             for line in _edges([line for line in page if line not in found and not kind_said(plain(line.text))]):
                 whole = fold(line.text) or line.text
                 shape = _DIGITS.sub("0", whole) if line.size <= usual or _NUMBER.fullmatch(whole) else whole
+                is_title = line.size <= usual and _COUNTED.sub("", whole, 1) in titles
                 for place in (round(line.base / 4), round(line.base / 4) + 1):
                     places[shape, place].add(line)
+                    places["", place] |= {line} if is_title else set()
         heads = {line for lines in places.values() if _is_dense({line.page for line in lines}) for line in lines}
         if not heads:
             break
@@ -329,17 +173,16 @@ def _columns(lines: Sequence[Line], body: float, depth: int = 0) -> Iterator[lis
         return
     for is_across, group in groupby(sorted(lines, key=lambda line: line.base), lambda line: line.x0 < gap < line.x1):
         own = list(group)
-        sides = (
-            [[line] for line in own]
-            if is_across
-            else [[line for line in own if (line.x1 <= gap) is side] for side in (True, False)]
-        )
+        sides = [[line for line in own if (line.x1 <= gap) is side] for side in (True, False)]
+        if is_across or _is_table(*sides):
+            yield sorted(own, key=lambda line: (line.base, line.x0))
+            continue
         for side in sides:
-            yield from [side] if is_across else _columns(side, body, depth + 1)
+            yield from _columns(side, body, depth + 1)
 
 
 def _gap(lines: Sequence[Line], body: float) -> float | None:
-    """The middle of the gap between two columns, that fewest lines run across; None if the lines are one column, or a table."""
+    """The middle of the gap between two columns, that fewest lines run across; None if the lines are one column."""
     if len(lines) < 6:
         return None
     left, right = _edges_of(lines)
@@ -360,7 +203,7 @@ def _gap(lines: Sequence[Line], body: float) -> float | None:
         narrower = min(map(_width, sides))
         is_long = min(map(len, sides)) >= 3
         is_wide = narrower >= (end - start) * _LEAST_COLUMN and len(inner) >= body * 0.7
-        if is_gap and is_long and is_wide and not _is_table(*sides):
+        if is_gap and is_long and is_wide:
             found.append((-narrower, lowest, middle))
     return min(found)[2] if found else None
 
@@ -376,17 +219,10 @@ def _width(lines: Sequence[Line]) -> float:
 
 
 def _is_table(left: Sequence[Line], right: Sequence[Line]) -> bool:
-    """Whether two sides are columns of a table: each line of one has one beside it, and those of the left, or all, are short."""
-    fewer, more = sorted((left, right), key=len)
-    levels = {round(line.base) for line in more}
-    beside = sum(not levels.isdisjoint((n := round(line.base), n - 1, n + 1)) for line in fewer)
-
-    def filled(side: Sequence[Line]) -> float:
-        return statistics.median(line.x1 - line.x0 for line in side) / max(_width(side), 1)
-
-    shares = filled(left), filled(right)
-    has_prose = max(shares) >= 0.8 and not (shares[0] < shares[1] and len(left) < 0.7 * len(right))
-    return beside > 0.85 * len(fewer) and min(shares) < 0.6 and not has_prose
+    """Whether two sides are columns of a table, which is drawn row by row, and not of the text, which are drawn one by one."""
+    order = sorted([*((line.drawn, 0) for line in left), *((line.drawn, 1) for line in right)])
+    turns = sum(one[1] != other[1] for one, other in pairwise(order))
+    return turns > max(2, min(len(left), len(right)) * _TURNS)
 
 
 def _with_tables(column: Sequence[Line]) -> Iterator[Line]:
@@ -407,7 +243,8 @@ def _with_tables(column: Sequence[Line]) -> Iterator[Line]:
 def _one(cells: Sequence[Line]) -> Line:
     """What stands on one level as one line."""
     first, *others = cells
-    style = first.style if all(each.style & BOLD for each in others) else first.style & ITALIC
+    is_bold = all(each.style & BOLD for each in others) and len(others) < 2 - (not _COUNTED.match(f"{first.text} "))
+    style = first.style if is_bold else first.style & ITALIC
     lead = len(first.text) if others and first.style & BOLD and style != first.style else first.lead
     text, size = " ".join(each.text for each in cells), min(each.size for each in cells)
     return replace(first, text=text, size=size, x1=cells[-1].x1, style=style, lead=lead)
@@ -506,6 +343,8 @@ class _Setter:
         self._text: list[Line] = []
         self._joined, self._turns = "", list[tuple[int, int]]()
         self._in_head = 0
+        self._block = 0.0
+        """Size of type of the features of a creature, -1 before the first of them, 0 behind the last."""
 
     def printed(self) -> Printed:
         """The book."""
@@ -623,8 +462,12 @@ class _Setter:
         gap = line.base - last.base
         leading = self._leading.get(line.type[0], 1.25 * line.size)
         if level or is_heading:
-            return bool(level and is_heading and line.type == last.type and is_next and 0 < gap < 1.7 * line.size)
-        if _POINT.match(line.text) or kind_said(plain(last.text)) or kind_said(plain(line.text)):
+            is_near = line.type == last.type and is_next and 0 < gap < 1.7 * line.size
+            is_counted = _COUNTED.match(first.text) and _COUNTED.match(line.text)
+            return bool(level and is_heading and is_near and not is_counted)
+        if kind_said(plain(last.text)) and not _is_open(last.text, line.text):
+            return False
+        if _POINT.match(line.text) or kind_said(plain(line.text)):
             return False
         is_value = has_value(first.text)
         if (self._in_head or is_value) and has_value(line.text):
@@ -661,13 +504,17 @@ class _Setter:
         first, text = self._text[0], " ".join(self._joined.split())
         level = self._level(first)
         if level:
+            self._block = self._block if text.lower() in RUBRICS else 0
             told = self._told(text, first.page)[1]
             self._emit(f"{'#' * level} {told if _squeezed(told) == _squeezed(text) else text.rstrip(' :')}", first.page)
         else:
             if point := _POINT.match(text):
                 marked = f"- {text[point.end() :]}"
             else:
-                self._in_head = _HEAD_LINES if kind_said(plain(text)) else max(self._in_head - 1, 0)
+                kind = kind_said(plain(text))
+                self._in_head = _HEAD_LINES if kind else max(self._in_head - 1, 0)
+                if self._leaves_block(kind, text, first):
+                    self._emit(END, first.page)
                 marked = _marked(text, first)
             shift = len(marked) - len(text)
             at, page = 0, first.page
@@ -675,6 +522,18 @@ class _Setter:
                 self._emit(marked[at : turn + shift].strip(), page, ends=turn == len(text))
                 at, page = turn + shift, following
         self._text, self._turns = [], []
+
+    def _leaves_block(self, kind: str, text: str, first: Line) -> bool:
+        """Whether the text goes on, in its own size of type, below the features of a creature, which have another."""
+        size = first.type[0]
+        if kind:
+            self._block = -1 if kind == CREATURE else 0
+        elif self._block < 0 and first.lead and not has_value(text):
+            self._block = size
+        elif 0 < self._block != size == self._body:
+            self._block = 0
+            return True
+        return False
 
     def _emit(self, markdown: str, page: int, *, ends: bool = True) -> None:
         """Write Markdown, and a blank line where it ends."""
@@ -694,6 +553,11 @@ def _filled(lines: Sequence[str]) -> list[str]:
         found.append(line[1:] if level > 2 and level == below else line)
         below = level if line else below
     return found[::-1]
+
+
+def _is_open(text: str, below: str) -> bool:
+    """Whether the line that says what an entry is goes on in the line below."""
+    return below[:1].islower() or text.count("(") > text.count(")")
 
 
 def _squeezed(text: str) -> str:

@@ -18,7 +18,7 @@ from lorekeeper.terms import ABILITY_OF, CONDITIONS, CREATURE_TYPES, SCHOOLS
 CREATURE, SPELL, ITEM = "creature", "spell", "item"
 
 _HINT = re.compile(
-    r"armou?r class|\bAC\b\W{0,12}(?:\d|$)|casting time|, (?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
+    r"armou?r class|\bAC\b\W{0,12}(?:\d|$)|casting time|(?:, |^\W*)(?:very )?(?:common|uncommon|rare|legendary|artifact|rarity)",
     re.IGNORECASE,
 )
 
@@ -27,6 +27,12 @@ FAR = 14
 
 MAX_SCORES = 300
 """Longest line of ability scores."""
+
+END = "}}"
+"""The end of a block of Homebrewery, and of a creature on a printed page."""
+
+MAX_LEVEL = 6
+"""Of a heading."""
 
 MAX_LINES = 200_000
 """Most lines of a text that are read."""
@@ -76,23 +82,26 @@ class Printed:
 
 
 def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
-    """The entries of a text, in its order; with ``bare`` also creatures below whose headings their values begin at once."""
+    """The entries of a text, in its order; with ``bare`` also creatures of whose headings only their values say it."""
     if not any(map(_HINT.search, written)):
         return []
     lines = _rejoined([_line(line) for line in written[:MAX_LINES]])
     named: list[tuple[int, int, str, dict[str, object]]] = []
     for at in range(len(lines)):
         kind, said = _said_at(lines, at)
-        if bare and not kind and _bare(lines, at):
-            kind = CREATURE
-        start = _name_above(lines, at) if kind else None
-        if start is not None:
-            named.append((start, at, kind, said))
+        start, first = _name_above(lines, at) if kind else None, at + 1
+        if bare and not kind and _is_whole(lines, at):
+            start = next((n for n in range(at - 1, max(-1, at - FAR), -1) if lines[n].level), None)
+            below = at if start is None else start + 1
+            first = next(n for n in range(below, at + 1) if has_value(lines[n].text))
+            kind, said = CREATURE, _told_above(lines[below:first])
+        if start is not None and (not named or start > named[-1][0]):
+            named.append((start, first, kind, said))
     found: list[Printed] = []
-    for place, (start, at, kind, said) in enumerate(named):
+    for place, (start, first, kind, said) in enumerate(named):
         following = named[place + 1][0] if place + 1 < len(named) else len(lines)
-        entry = Printed(kind, {"name": _name(lines[start]), **said}, start, _end(lines, start, at, following))
-        _READERS[kind](entry, lines[at + bool(said) : entry.end])
+        entry = Printed(kind, {"name": _name(lines[start]), **said}, start, _end(lines, start, first, following))
+        _READERS[kind](entry, lines[first : entry.end])
         found.append(entry)
     return found
 
@@ -113,7 +122,7 @@ _MARKS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|`")
 def _line(written: str) -> Line:
     quote = _QUOTE.match(written)
     raw = written[quote.end() :] if quote else written
-    closes = raw.strip() == "}}"
+    closes = raw.strip() == END
     if "{{" in raw or "}}" in raw:
         raw = _BRACES.sub("", raw)
     raw = raw.replace(" :: ", " ").replace("::", " ") if "::" in raw else raw
@@ -178,12 +187,16 @@ def _name_above(lines: Sequence[Line], at: int) -> int | None:
     return None
 
 
-def _end(lines: Sequence[Line], start: int, at: int, following: int) -> int:
-    """The line after an entry: it ends with its quote or block, at the next heading of its level, or before the next entry."""
+def _end(lines: Sequence[Line], start: int, below: int, following: int) -> int:
+    """The line after an entry: it ends with its quote or block, before the next entry, and at a heading that is higher than those
+    of its rubrics, or as high as its own."""
     first = lines[start]
-    for number in range(at + 1, following):
+    highest = first.level or MAX_LEVEL
+    for number in range(below, following):
         line = lines[number]
-        if line.level and (not first.level or line.level <= first.level) and _rubric(line) is None:
+        if line.level and _rubric(line) is not None:
+            highest = max(highest, line.level - 1)
+        elif 0 < line.level <= highest:
             return number
         if line.closes or (first.quoted and not line.quoted and line.text):
             return number
@@ -211,13 +224,23 @@ _MARKED = ("ritual", "concentration")
 _OWN = re.compile(r"(?:[,/ ]{0,3}[\w'-]{1,24}){0,4}[,/ ]{0,3}")
 """What else stands in the line below a spell's name: words of a school of a book's own, or classes."""
 
+_THING = (
+    r"(?:armou?r|weapon|(?:magic|wondrous) item|potion|ring|rod|staff|wand|scroll|ammunition|instrument|tattoo|shield"
+    r"|adventuring gear)"
+)
+_RARITY = r"(?:common|uncommon|rare|legendary|artifact|rarity|varies)"
 _ITEM = re.compile(
-    r"(?P<category>armou?r|weapon|wondrous item|potion|ring|rod|staff|wand|scroll|ammunition|instrument|tattoo|shield"
-    r"|adventuring gear)(?: \((?P<which>[^()]{1,120})\))?, "
-    r"(?P<rarity>[^.|]{0,90}?\b(?:common|uncommon|rare|legendary|artifact|rarity|varies)\b[^.]{0,160})",
+    rf"(?P<category>{_THING})(?: \((?P<which>[^()]{{1,120}})\))?, (?P<rarity>[^.|]{{0,90}}?\b{_RARITY}\b[^.]{{0,160}})",
     re.IGNORECASE,
 )
-_ATTUNEMENT = re.compile(r"\(?(requires attunement[^()]*)\)?", re.IGNORECASE)
+_HEADED_ITEM = re.compile(
+    rf"(?:(?P<category>[^,.:;|()]{{2,40}})(?: \((?P<which>[^()]{{1,120}})\))?, ?)??"
+    rf"(?P<rarity>(?:very )?{_RARITY}(?: (?P<thing>{_THING})| varies)?(?:,? ?(?:\(|requires|attune)[^.]{{0,160}})?)",
+    re.IGNORECASE,
+)
+"""The line right below a heading that says how rare it is."""
+
+_ATTUNEMENT = re.compile(r"\(?((?:requires )?attune[^()]*)\)?", re.IGNORECASE)
 _ALONE = re.compile(
     r"\b(?:armou?r class|hit points|speed|challenge|initiative|casting time|range(?:/area)?|components|duration)\b",
     re.IGNORECASE,
@@ -276,18 +299,27 @@ def _said_at(lines: Sequence[Line], at: int) -> tuple[str, dict[str, object]]:
     """What the line is the second of, and what it says; "" and {} for nothing."""
     text = "" if lines[at].level or len(lines[at].text) > _LONGEST_KIND else lines[at].text
     kind, said = _said(text)
+    if not kind and at and (above := _name_above(lines, at)) is not None and lines[above].level:
+        item = None if _KEY.fullmatch(f"{lines[above].text} ") else _HEADED_ITEM.fullmatch(text)
+        return (ITEM, item.groupdict()) if item else ("", {})
     far = FAR if said.get("school", SCHOOLS[0]) in SCHOOLS else 1
     return (kind, said) if kind not in _CONFIRMED_BY or _follows(lines, at, _CONFIRMED_BY[kind], far) else ("", {})
 
 
-def _bare(lines: Sequence[Line], at: int) -> str:
-    """CREATURE if the line is an armor class right below a heading, with hit points and six abilities soon below."""
+def _is_whole(lines: Sequence[Line], at: int) -> bool:
+    """Whether the line is an armor class, with hit points and six abilities near it."""
     if not _HAS_ARMOR_CLASS.match(lines[at].text):
-        return ""
-    above = _name_above(lines, at)
-    near = " ".join(line.text for line in lines[at : at + 2 * FAR])
-    is_whole = {*ABILITY_OF} == {name.lower() for name in _NAMED.findall(near)}
-    return CREATURE if above is not None and lines[above].level and _HIT_POINTS.search(near) and is_whole else ""
+        return False
+    near = " ".join(line.text for line in lines[max(at - 4, 0) : at + 2 * FAR])
+    return bool(_HIT_POINTS.search(near)) and {*ABILITY_OF} == {name.lower() for name in _NAMED.findall(near)}
+
+
+def _told_above(lines: Sequence[Line]) -> dict[str, object]:
+    """What stands between the name of a creature and its values: size and type, and what describes it."""
+    told = [line.text for line in lines if line.text]
+    described = next(filter(None, map(_CREATURE.fullmatch, told)), None)
+    rest = [text for text in told if not described or text != described[0]]
+    return {**(described.groupdict("") if described else {}), "desc": "\n\n".join(rest)}
 
 
 def _follows(lines: Sequence[Line], at: int, sign: re.Pattern[str], far: int = FAR) -> bool:
@@ -400,7 +432,8 @@ def has_value(text: str) -> bool:
 def _is_scores(text: str) -> bool:
     """Whether a line has nothing but abilities and numbers."""
     found = _WORD.findall(text) if len(text) <= MAX_SCORES else ()
-    return any(map(str.isalnum, found)) and all(map(_SCORE.fullmatch, found))
+    own = text if text[:1] == "|" else found
+    return any(map(str.isalnum, own)) and all(map(_SCORE.fullmatch, found))
 
 
 def _read_header(entry: Printed, lines: Sequence[Line]) -> None:
@@ -596,9 +629,10 @@ def _is_class(name: str) -> bool:
 
 
 def _item(entry: Printed, lines: Sequence[Line]) -> None:
-    rarity, *attunement = _ATTUNEMENT.split(str(entry.values["rarity"]), maxsplit=1)
+    thing = str(entry.values.get("thing") or "")
+    rarity, *attunement = _ATTUNEMENT.split(str(entry.values["rarity"]).removesuffix(thing), maxsplit=1)
     entry.values |= {
-        "category": str(entry.values["category"]).lower(),
+        "category": str(entry.values["category"] or thing).lower(),
         "rarity": f"{rarity}{''.join(attunement[1:])}".strip(" ,"),
         "attunement": "".join(attunement[:1]),
     }

@@ -28,7 +28,8 @@ from lorekeeper.normalize import unsupported_formats
 from lorekeeper.normalize.book import EDITIONS, Book, document
 from lorekeeper.normalize.build import Imported, Origin, part_key, slugify
 from lorekeeper.normalize.own import DEFAULT_DOCUMENT
-from lorekeeper.normalize.printed_book import Page, printed_book
+from lorekeeper.normalize.printed_book import printed_book
+from lorekeeper.normalize.printed_lines import Page
 from lorekeeper.printable import one_line, quantity
 from lorekeeper.system import TURNS
 from lorekeeper.text.printed_on import PDF
