@@ -17,7 +17,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import equipment, lined, options
 from lorekeeper.normalize.build import Imported, Origin, book_record, build, own_error, part_key, slugify, without_empty
 from lorekeeper.notes.facts import cells
-from lorekeeper.records.printed import END, SPELL, Printed, plain, printed
+from lorekeeper.records.printed import SPELL, Printed, plain, printed
 from lorekeeper.records.values import first_number, gold
 from lorekeeper.text.printed_on import LOOKED_FOR
 from lorekeeper.text.sections import full_text
@@ -331,7 +331,7 @@ def _sections(lines: Sequence[str], found: Sequence[Printed], pages: Sequence[in
     above: list[Section] = []
     section, text, starts, is_group = Section("", 0), list[str](), list[tuple[int | str, int]](), False
     for place, line in enumerate([*lines, "# -"]):
-        if place in taken or line == END:
+        if place in taken:
             is_group = True
             continue
         heading = _HEADING.match(line)

@@ -21,13 +21,16 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_lines import BOLD, ITALIC, Line, Page
 from lorekeeper.normalize.printed_srd.layout import mended, words
 from lorekeeper.normalize.printed_srd.structure import table_lines
-from lorekeeper.records.printed import CREATURE, END, RUBRICS, has_value, kind_said, plain
+from lorekeeper.records.printed import has_value, kind_said, plain
 from lorekeeper.system import TURNS
 
 _LARGER = 1.1
 """A line whose type is so much larger than that of the text is a heading."""
 
 _LONGEST_HEADING = 100
+_FULL = 0.9
+"""Share of its column that a line with the first word of the next one takes at least, if that had no room in it."""
+
 _HEADING_LINES = 3
 """Most lines of a heading."""
 
@@ -191,21 +194,17 @@ def _gap(lines: Sequence[Line], body: float) -> float | None:
     for line in lines:
         for x in range(int(line.x0) - start, min(int(line.x1) + 1, end) - start):
             covered[x] += 1
-    most = len(lines) * _CROSSING
-    found: list[tuple[float, int, float]] = []
-    """Width of the narrower side, negative, lines that run across, and the middle: columns are about as wide as each other."""
-    for is_gap, group in groupby(range(len(covered)), lambda x: covered[x] <= most):
+    inner = range(int((end - start) * _LEAST_COLUMN), int((end - start) * (1 - _LEAST_COLUMN)) + 1)
+    lowest = min(covered[x] for x in inner)
+    found: list[tuple[float, float]] = []
+    """Width of the narrower side, and the middle of a gap: columns are about as wide as each other."""
+    for is_gap, group in groupby(inner, lambda x: covered[x] <= lowest + len(lines) * _TITLES):
         own = list(group)
-        lowest = min(covered[x] for x in own)
-        inner = [x for x in own if covered[x] <= lowest + len(lines) * _TITLES]
-        middle = start + (inner[0] + inner[-1]) / 2
+        middle = start + (own[0] + own[-1]) / 2
         sides = [line for line in lines if line.x1 <= middle], [line for line in lines if line.x0 >= middle]
-        narrower = min(map(_width, sides))
-        is_long = min(map(len, sides)) >= 3
-        is_wide = narrower >= (end - start) * _LEAST_COLUMN and len(inner) >= body * 0.7
-        if is_gap and is_long and is_wide:
-            found.append((-narrower, lowest, middle))
-    return min(found)[2] if found else None
+        if is_gap and min(map(len, sides)) >= 3 and len(own) >= body * 0.7:
+            found.append((min(map(_width, sides)), middle))
+    return max(found)[1] if found and lowest <= len(lines) * _CROSSING else None
 
 
 def _edges_of(lines: Sequence[Line]) -> tuple[float, float]:
@@ -328,7 +327,10 @@ class _Setter:
         self._named = {
             id(one)
             for one, other in pairwise(self._lines)
-            if one.column == other.column and 0 < other.base - one.base < 3 * one.size and kind_said(plain(other.text))
+            if one.column == other.column
+            and 0 < other.base - one.base < 3 * one.size
+            and one.size >= other.size
+            and kind_said(plain(other.text))
         }
         """Lines right above those that say what an entry is."""
         self._below = {
@@ -343,8 +345,6 @@ class _Setter:
         self._text: list[Line] = []
         self._joined, self._turns = "", list[tuple[int, int]]()
         self._in_head = 0
-        self._block = 0.0
-        """Size of type of the features of a creature, -1 before the first of them, 0 behind the last."""
 
     def printed(self) -> Printed:
         """The book."""
@@ -462,9 +462,9 @@ class _Setter:
         gap = line.base - last.base
         leading = self._leading.get(line.type[0], 1.25 * line.size)
         if level or is_heading:
-            is_near = line.type == last.type and is_next and 0 < gap < 1.7 * line.size
-            is_counted = _COUNTED.match(first.text) and _COUNTED.match(line.text)
-            return bool(level and is_heading and is_near and not is_counted)
+            is_alike = line.type == last.type or last.text.endswith("-")
+            is_near = is_alike and is_next and 0 < gap < 1.7 * line.size
+            return bool(level and is_heading and is_near and _is_full(last, line))
         if kind_said(plain(last.text)) and not _is_open(last.text, line.text):
             return False
         if _POINT.match(line.text) or kind_said(plain(line.text)):
@@ -504,17 +504,13 @@ class _Setter:
         first, text = self._text[0], " ".join(self._joined.split())
         level = self._level(first)
         if level:
-            self._block = self._block if text.lower() in RUBRICS else 0
             told = self._told(text, first.page)[1]
             self._emit(f"{'#' * level} {told if _squeezed(told) == _squeezed(text) else text.rstrip(' :')}", first.page)
         else:
             if point := _POINT.match(text):
                 marked = f"- {text[point.end() :]}"
             else:
-                kind = kind_said(plain(text))
-                self._in_head = _HEAD_LINES if kind else max(self._in_head - 1, 0)
-                if self._leaves_block(kind, text, first):
-                    self._emit(END, first.page)
+                self._in_head = _HEAD_LINES if kind_said(plain(text)) else max(self._in_head - 1, 0)
                 marked = _marked(text, first)
             shift = len(marked) - len(text)
             at, page = 0, first.page
@@ -522,18 +518,6 @@ class _Setter:
                 self._emit(marked[at : turn + shift].strip(), page, ends=turn == len(text))
                 at, page = turn + shift, following
         self._text, self._turns = [], []
-
-    def _leaves_block(self, kind: str, text: str, first: Line) -> bool:
-        """Whether the text goes on, in its own size of type, below the features of a creature, which have another."""
-        size = first.type[0]
-        if kind:
-            self._block = -1 if kind == CREATURE else 0
-        elif self._block < 0 and first.lead and not has_value(text):
-            self._block = size
-        elif 0 < self._block != size == self._body:
-            self._block = 0
-            return True
-        return False
 
     def _emit(self, markdown: str, page: int, *, ends: bool = True) -> None:
         """Write Markdown, and a blank line where it ends."""
@@ -553,6 +537,12 @@ def _filled(lines: Sequence[str]) -> list[str]:
         found.append(line[1:] if level > 2 and level == below else line)
         below = level if line else below
     return found[::-1]
+
+
+def _is_full(line: Line, below: Line) -> bool:
+    """Whether the first word of the line below would have had no room behind a line."""
+    word = (below.x1 - below.x0) * len(below.text.split()[0]) / len(below.text)
+    return line.x1 - line.x0 + word > _FULL * (line.right - line.left)
 
 
 def _is_open(text: str, below: str) -> bool:

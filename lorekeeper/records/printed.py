@@ -28,9 +28,6 @@ FAR = 14
 MAX_SCORES = 300
 """Longest line of ability scores."""
 
-END = "}}"
-"""The end of a block of Homebrewery, and of a creature on a printed page."""
-
 MAX_LEVEL = 6
 """Of a heading."""
 
@@ -89,14 +86,15 @@ def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
     named: list[tuple[int, int, str, dict[str, object]]] = []
     for at in range(len(lines)):
         kind, said = _said_at(lines, at)
-        start, first = _name_above(lines, at) if kind else None, at + 1
-        if bare and not kind and _is_whole(lines, at):
-            start = next((n for n in range(at - 1, max(-1, at - FAR), -1) if lines[n].level), None)
-            below = at if start is None else start + 1
-            first = next(n for n in range(below, at + 1) if has_value(lines[n].text))
-            kind, said = CREATURE, _told_above(lines[below:first])
-        if start is not None and (not named or start > named[-1][0]):
-            named.append((start, first, kind, said))
+        is_bare = bare and not kind and _is_whole(lines, at)
+        start, last = _name_above(lines, at, bare=bare) if kind or is_bare else None, at
+        if start is None or (named and start <= named[-1][0]) or (is_bare and not lines[start].level):
+            continue
+        if is_bare:
+            kind, last = CREATURE, next(n for n in range(start + 1, at + 1) if has_value(lines[n].text))
+        if bare:
+            said = _told_above(lines[start + 1 : last]) | said
+        named.append((start, last + (not is_bare), kind, said))
     found: list[Printed] = []
     for place, (start, first, kind, said) in enumerate(named):
         following = named[place + 1][0] if place + 1 < len(named) else len(lines)
@@ -122,7 +120,7 @@ _MARKS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|`")
 def _line(written: str) -> Line:
     quote = _QUOTE.match(written)
     raw = written[quote.end() :] if quote else written
-    closes = raw.strip() == END
+    closes = raw.strip() == "}}"
     if "{{" in raw or "}}" in raw:
         raw = _BRACES.sub("", raw)
     raw = raw.replace(" :: ", " ").replace("::", " ") if "::" in raw else raw
@@ -178,9 +176,10 @@ def _title(name: str) -> str:
 _IMAGE = re.compile(r"!(?:\[[^\[\]]*\]\([^()]*\)|\[\[[^\[\]]*\]\])")
 
 
-def _name_above(lines: Sequence[Line], at: int) -> int | None:
-    """The line of the name above the line that shows what an entry is; None without one."""
-    for above in range(at - 1, max(-1, at - 5), -1):
+def _name_above(lines: Sequence[Line], at: int, *, bare: bool = False) -> int | None:
+    """The line of the name above the line that shows what an entry is, a heading if there is one; None without one."""
+    near = range(at - 1, max(-1, at - (9 if bare else 5)), -1)
+    for above in sorted(near, key=lambda n: not lines[n].level) if bare else near:
         line = lines[above]
         if line.text and not line.text.lower().startswith("source") and not _IMAGE.fullmatch(line.raw.strip()):
             return above if len(line.text) <= 120 and "|" not in line.text else None
@@ -592,6 +591,9 @@ _HIGHER = re.compile(
 
 
 def _spell(entry: Printed, lines: Sequence[Line]) -> None:
+    name, _, listed = entry.name.removesuffix(")").partition(" (")
+    if len(names := listed.split(", ")) > 1 and all(map(_is_class, names)):
+        entry.values |= {"name": name, "classes": names}
     key, size, values = "", 0, dict[str, str]()
     for number, line in enumerate(lines):
         found = _SPELL_KEY.match(line.text)
