@@ -197,7 +197,7 @@ class _Page:
 
 def _spaced(run: list[str]) -> str:
     """The text of a stretch, without the gaps between letters of a word that are set apart."""
-    return _APART.sub(lambda word: word[0].replace(_SPACES[1], ""), "".join(run)).replace(*reversed(_SPACES))
+    return _APART.sub(lambda word: word[0].replace(_SPACES[1], ""), "".join(run)).replace(_SPACES[1], _SPACES[0])
 
 
 def _levelled(turn: int, x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float]:

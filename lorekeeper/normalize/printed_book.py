@@ -28,6 +28,9 @@ _LARGER = 1.1
 """A line whose type is so much larger than that of the text is a heading."""
 
 _LONGEST_HEADING = 100
+_APART = 1.55
+"""Least distance of the lines of two paragraphs, in sizes of type."""
+
 _FULL = 0.9
 """Share of its column that a line with the first word of the next one takes at least, if that had no room in it."""
 
@@ -312,18 +315,13 @@ class _Setter:
             for one, other in pairwise(self._lines)
             if one.column == other.column and 0 < other.base - one.base < 1.5 * one.size
         ]
-        self._within = {
-            id(one)
-            for one, other in near
-            if other.text[:1].islower() and one.type == (other.type[0], BOLD - other.type[1])
-        }
-        """Lines in which a sentence begins that goes on in other type."""
+        self._within = {id(other) for one, other in near if other.x0 > one.x1}
+        """Lines that begin right of the end of the line above."""
         self._within |= {
             id(other)
             for one, other in near
             if other.style == BOLD | ITALIC and one.style in (0, BOLD) and (one.style or one.size > other.size)
         }
-        self._within |= {id(other) for one, other in near if other.x0 > one.x1}
         self._named = {
             id(one)
             for one, other in pairwise(self._lines)
@@ -338,7 +336,6 @@ class _Setter:
         }
         """By line, the size of the text right below it."""
         self._outlined = {(_squeezed(title), page): (depth, title) for title, depth, page in outline}
-        self._leading = self._leadings()
         self._running, self._texts = self._running_on()
         self._levels = self._heading_levels()
         self._book = Printed(numbers=numbers)
@@ -358,14 +355,6 @@ class _Setter:
         self._flush()
         self._book.lines = list(_filled(self._book.lines))
         return self._book
-
-    def _leadings(self) -> dict[float, float]:
-        """By size of type, the usual distance of its lines."""
-        found: defaultdict[float, Counter[float]] = defaultdict(Counter)
-        for one, other in pairwise(self._lines):
-            if one.column == other.column and one.type[0] == other.type[0] and other.base > one.base + 1:
-                found[one.type[0]][round((other.base - one.base) * 2) / 2] += 1
-        return {size: gaps.most_common(1)[0][0] for size, gaps in found.items()}
 
     def _heading_levels(self) -> dict[tuple[float, int], int]:
         """By type of a heading, its level: as the outline says of most of that type, else below those of larger type."""
@@ -460,7 +449,6 @@ class _Setter:
         first, is_heading = self._text[0], self._level(last)
         is_next = line.column == last.column
         gap = line.base - last.base
-        leading = self._leading.get(line.type[0], 1.25 * line.size)
         if level or is_heading:
             is_alike = line.type == last.type or last.text.endswith("-")
             is_near = is_alike and is_next and 0 < gap < 1.7 * line.size
@@ -487,7 +475,7 @@ class _Setter:
                     or (last.x1 > last.right - 0.1 * (last.right - last.left) and line.x0 - line.left < line.size / 2)
                 )
             )
-        if gap > 1.25 * leading + 0.5 or abs(line.size - last.size) > 1.5 or gap < 0:
+        if gap > _APART * line.size or abs(line.size - last.size) > 1.5 or gap < 0:
             return False
         if _POINT.match(first.text) or _NUMBERED.match(first.text):
             return line.x0 > first.x0 + 2
