@@ -85,9 +85,9 @@ def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
     lines = _rejoined([_line(line) for line in written[:MAX_LINES]])
     named: list[tuple[int, int, str, dict[str, object]]] = []
     for at in range(len(lines)):
-        kind, said = _said_at(lines, at)
+        kind, said = _said_at(lines, at, bare=bare)
         is_bare = bare and not kind and _is_whole(lines, at)
-        start, last = _name_above(lines, at, bare=bare) if kind or is_bare else None, at
+        start, last = _name_above(lines, at, bare=is_bare) if kind or is_bare else None, at
         if start is None or (named and start <= named[-1][0]) or (is_bare and not lines[start].level):
             continue
         if is_bare:
@@ -98,7 +98,9 @@ def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
     found: list[Printed] = []
     for place, (start, first, kind, said) in enumerate(named):
         following = named[place + 1][0] if place + 1 < len(named) else len(lines)
-        entry = Printed(kind, {"name": _name(lines[start]), **said}, start, _end(lines, start, first, following))
+        entry = Printed(
+            kind, {"name": _name(lines[start]), **said}, start, _end(lines, start, first, following, bare=bare)
+        )
         _READERS[kind](entry, lines[first : entry.end])
         found.append(entry)
     return found
@@ -186,7 +188,7 @@ def _name_above(lines: Sequence[Line], at: int, *, bare: bool = False) -> int | 
     return None
 
 
-def _end(lines: Sequence[Line], start: int, below: int, following: int) -> int:
+def _end(lines: Sequence[Line], start: int, below: int, following: int, *, bare: bool) -> int:
     """The line after an entry: it ends with its quote or block, before the next entry, and at a heading that is higher than those
     of its rubrics, or as high as its own."""
     first = lines[start]
@@ -194,7 +196,7 @@ def _end(lines: Sequence[Line], start: int, below: int, following: int) -> int:
     for number in range(below, following):
         line = lines[number]
         if line.level and _rubric(line) is not None:
-            highest = max(highest, line.level - 1)
+            highest = max(highest, line.level - 1) if bare else highest
         elif 0 < line.level <= highest:
             return number
         if line.closes or (first.quoted and not line.quoted and line.text):
@@ -294,11 +296,11 @@ _CONFIRMED_BY = {CREATURE: _HAS_ARMOR_CLASS, SPELL: _HAS_CASTING_TIME}
 """How a line begins that follows soon after the one that says the kind; at once, where a spell's school is a book's own."""
 
 
-def _said_at(lines: Sequence[Line], at: int) -> tuple[str, dict[str, object]]:
+def _said_at(lines: Sequence[Line], at: int, *, bare: bool) -> tuple[str, dict[str, object]]:
     """What the line is the second of, and what it says; "" and {} for nothing."""
     text = "" if lines[at].level or len(lines[at].text) > _LONGEST_KIND else lines[at].text
     kind, said = _said(text)
-    if not kind and at and (above := _name_above(lines, at)) is not None and lines[above].level:
+    if bare and not kind and (above := _name_above(lines, at)) is not None and lines[above].level:
         item = None if _KEY.fullmatch(f"{lines[above].text} ") else _HEADED_ITEM.fullmatch(text)
         return (ITEM, item.groupdict()) if item else ("", {})
     far = FAR if said.get("school", SCHOOLS[0]) in SCHOOLS else 1
