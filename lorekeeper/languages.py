@@ -39,9 +39,10 @@ def languages() -> tuple[Language, ...]:
 
 
 def by_language(words: Iterable[str]) -> dict[str, int]:
-    """How many function words that no other language has folded words have, by the code of the language."""
-    found = (_codes().get(word, []) for word in words)
-    return dict(Counter(codes[0] for codes in found if len(codes) == 1))
+    """How many function words of each language folded words have, by its code: where they are many, only those of one language."""
+    found = [_codes().get(word, []) for word in words]
+    own = Counter(codes[0] for codes in found if len(codes) == 1)
+    return dict(own if max(own.values(), default=0) >= FEW else Counter(code for codes in found for code in codes))
 
 
 def spoken(counts: Iterable[dict[str, int]]) -> str:

@@ -170,7 +170,7 @@ async def test_the_line_of_facts_and_the_page_have_a_repaired_value_and_say_the_
     assert "saves dexterity, strength" in entry["facts"]
     assert entry["facts"] == page["results"][0]["facts"]
     for answer in answers:
-        assert "**Saving Throws** Dexterity, Strength" in answer.text
+        assert "**Saving Throw Proficiencies** Dexterity, Strength" in answer.text
         assert "Wisdom" not in answer.text
 
 

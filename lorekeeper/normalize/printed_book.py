@@ -65,7 +65,7 @@ _HEAD_LINES = 14
 """Paragraphs below the line that says what an entry is in which its values stand."""
 
 _DIGITS = re.compile(r"\d+")
-_COUNTED = re.compile(r"(?:\w+ )?\S*\d\S* ")
+_COUNTED = re.compile(r"(?<!\S)(?:\w{1,20} )?\S{0,9}\d\S{0,9} ")
 _NUMBER = re.compile(r"\W{0,3}(?:page )?(\d{1,4})\W{0,3}", re.IGNORECASE)
 _POINT = re.compile(
     r"[\u2022\u25aa\u25cf\u25e6\u2023\u25a0\u2043\u27a2\uf0b7\u00b7]\s*|[-\u2013\u2212*]\s+(?=\S)|[-\u2013\u2212](?=[^\W\d])"

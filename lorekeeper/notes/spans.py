@@ -297,7 +297,7 @@ class SpanScanner:
         """``{{< secret >}}text{{< /secret >}}``, ``{% secret %}text{% endsecret %}``."""
         name = opening["short"] or opening["liquid"]
         end = self.text.find("}", opening.end(), opening.end() + 300)
-        told = re.sub(r"[\w-]+=|[\"'<>%]", " ", self.text[opening.end() : max(end, opening.end())])
+        told = re.sub(r"(?<![\w-])[\w-]{1,40}=|[\"'<>%]", " ", self.text[opening.end() : max(end, opening.end())])
         if end < 0 or not (self._is_secret_word(name) or self._is_secret_word(told)):
             return None
         end += 2 if self.text.startswith("}}", end) else 1
