@@ -21,7 +21,7 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize.printed_lines import BOLD, ITALIC, Line, Page
 from lorekeeper.normalize.printed_srd.layout import mended, words
 from lorekeeper.normalize.printed_srd.structure import table_lines
-from lorekeeper.records.printed import has_value, kind_said, plain
+from lorekeeper.records.printed import has_value, kind_said
 from lorekeeper.system import TURNS
 
 _LARGER = 1.1
@@ -133,7 +133,7 @@ def _running_heads(pages: Sequence[Sequence[Line]]) -> set[Line]:
     for _ in range(_EDGE_LINES):
         places: defaultdict[tuple[str, int], set[Line]] = defaultdict(set)
         for page in pages:
-            for line in _edges([line for line in page if line not in found and not kind_said(plain(line.text))]):
+            for line in _edges([line for line in page if line not in found and not kind_said(line.text)]):
                 whole = fold(line.text) or line.text
                 shape = _DIGITS.sub("0", whole) if line.size <= usual or _NUMBER.fullmatch(whole) else whole
                 is_title = line.size <= usual and _COUNTED.sub("", whole, 1) in titles
@@ -328,7 +328,7 @@ class _Setter:
             if one.column == other.column
             and 0 < other.base - one.base < 3 * one.size
             and one.size >= other.size
-            and kind_said(plain(other.text))
+            and kind_said(other.text)
         }
         """Lines right above those that say what an entry is."""
         self._below = {
@@ -422,11 +422,7 @@ class _Setter:
         depth = self._told(line.text, line.page)[0]
         if depth is not None:
             return min(depth + 1, 6)
-        if (
-            not self._looks_like_heading(line)
-            or kind_said(plain(line.text))
-            or (self._in_head and has_value(line.text))
-        ):
+        if not self._looks_like_heading(line) or kind_said(line.text) or (self._in_head and has_value(line.text)):
             return 0
         return self._levels.get(line.type, 6)
 
@@ -453,9 +449,9 @@ class _Setter:
             is_alike = line.type == last.type or last.text.endswith("-")
             is_near = is_alike and is_next and 0 < gap < 1.7 * line.size
             return bool(level and is_heading and is_near and _is_full(last, line))
-        if kind_said(plain(last.text)) and not _is_open(last.text, line.text):
+        if kind_said(last.text) and not _is_open(last.text, line.text):
             return False
-        if _POINT.match(line.text) or kind_said(plain(line.text)):
+        if _POINT.match(line.text) or kind_said(line.text):
             return False
         is_value = has_value(first.text)
         if (self._in_head or is_value) and has_value(line.text):
@@ -498,7 +494,7 @@ class _Setter:
             if point := _POINT.match(text):
                 marked = f"- {text[point.end() :]}"
             else:
-                self._in_head = _HEAD_LINES if kind_said(plain(text)) else max(self._in_head - 1, 0)
+                self._in_head = _HEAD_LINES if kind_said(text) else max(self._in_head - 1, 0)
                 marked = _marked(text, first)
             shift = len(marked) - len(text)
             at, page = 0, first.page

@@ -224,12 +224,18 @@ def _closing_word(folded: str, place: str, spoken: str = "", *, has_letters: boo
     return of_a_role if is_own or _is_for_a_role(written) else ""
 
 
+@functools.cache
+def _negating() -> Sequence[str]:
+    """The languages of which the table has negations."""
+    return sorted({language[:2] for _, what, language in rows() if what == "not"})
+
+
 def _kept_from(words: Iterable[str], spoken: str) -> str:
     """The word for players beside a negation of the same language, or English, which games speak everywhere; "" for none.
 
     "O grupo no castelo" is Portuguese, and "no" a negation in Spanish.
     """
-    for code in sorted({language[:2] for _, what, language in rows() if what == "not"}):
+    for code in _negating():
         kinds = {word: _looked_up(word, table("", spoken, code)) for word in words}
         found = next((word for word, each in kinds.items() if each & {"player", "group"}), "")
         if found and any("not" in each for each in kinds.values()):
