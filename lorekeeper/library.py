@@ -346,11 +346,6 @@ class Library(View, AsyncClosing):
             return "loading the first books"
         return "searching" if self.embedding.loaded else "opening the library"
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether the library was given its first books."""
-        return self._begun
-
     async def begin(self) -> None:
         """Give the library its first books if it never had them; a new library begins as a copy of the ready one."""
         if self._begun:

@@ -34,6 +34,7 @@ from tests.support.commands import run_lorekeeper
 from tests.support.entities import batch
 from tests.support.libraries import need_books, settings
 from tests.support.programs import ask_new_library, command_of
+from tests.support.tools import text_of
 
 SPACE = default_space().fingerprint
 
@@ -72,6 +73,21 @@ async def test_a_new_library_begins_as_a_copy_and_says_so_once(tmp_path: Path, a
         assert STARTED in (first.note or "")
         assert STARTED not in (second.note or "")
         assert (library.store.embedding_of("spells") or "").startswith(SPACE)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("get_entity", {"uri": "lore://spells/srd-2014/feather-fall"}),
+        ("gather_topic", {"topic": "Feather Fall"}),
+        ("list_documents", {}),
+    ],
+)
+async def test_the_first_call_waits_for_the_first_books_whatever_it_asks(
+    tool: str, arguments: dict[str, str], tmp_path: Path, archive: Path
+) -> None:
+    async with new_library(tmp_path, archive) as library:
+        assert ("srd-2014" if tool == "list_documents" else "falling") in await text_of(library, tool, **arguments)
 
 
 async def test_a_library_of_which_only_statistics_were_asked_begins_as_a_copy(tmp_path: Path, archive: Path) -> None:

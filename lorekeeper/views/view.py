@@ -73,11 +73,6 @@ class MaintainedLibrary(Protocol):
         """The levels of the party, if they are remembered."""
         ...
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether `begin` has nothing to do."""
-        ...
-
     async def begin(self) -> None:
         """Give the library its first books if it never had them."""
         ...
@@ -122,12 +117,8 @@ class View:
     async def search(self, query: Query) -> ResultPage:
         """`Searcher.search`; what a sync would bring is said, if there is a source (see `MissNotingSearcher`).
 
-        Notes that were saved before are in the answer, or it says that they are still being read. An empty library loads the
-        starter compendium first, so that it has an answer.
+        Notes that were saved before are in the answer, or it says that they are still being read.
         """
-        if not self._library.is_begun:
-            await outside(self._library.begin)
-            renew()
         behind = await self.refresh()
         page = await self._search(query)
         lacking = self._said_of(behind, query.types, query.documents)
@@ -154,14 +145,16 @@ class View:
         return self._said_of(await self.refresh(), [entity_type], [document])
 
     async def refresh(self) -> str:
-        """Bring the library in step with what was saved before; what is not in it yet, as a note for the game master.
+        """Give a new library its first books, and bring it in step with what was saved before; what is not in it yet, as a note.
 
+        The note is for the game master.
         A player does without the entries of files that could not be read in time, and of vaults that were not read with the
         marks that hold now: they may be secret.
         """
         return await once(self, lambda: asyncio.ensure_future(outside(self._refresh)))
 
     async def _refresh(self) -> str:
+        await self._library.begin()
         behind = await self._library.vaults.fresh()
         if not self.viewer.sees_all:
             self.stale_uris = await self._library.vaults.unread() if behind else frozenset()
