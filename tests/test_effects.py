@@ -53,3 +53,27 @@ def test_stored_entries_of_any_source_gain_the_effects(source):
     }
     stored = Entity("character_options", "tide-feat", "Tide Feat", "feat", "homebrew", source, data)
     assert derive_fields(stored)["damage_types"] == ("cold",)
+
+
+@each_row(
+    ("text", "where"),
+    [
+        ("The net entangles the target, restraining it.", "condition:restrained"),
+        ("A gaze that petrifies the thief.", "condition:petrified"),
+        ("You shape reeds into a guardian, appearing in an unoccupied space.", "summons"),
+        ("Each friend recovers 5 hit points.", "heals"),
+    ],
+)
+def test_what_somebody_does_is_found_by_the_verb_as_well(text: str, where: str) -> None:
+    assert does(item(text), where)
+
+
+@each_row(
+    ("text", "where"),
+    [
+        ("You have advantage on breaking chains restraining creatures.", "condition:restrained"),
+        ("A mended sail is the only way to restore its hit points.", "heals"),
+    ],
+)
+def test_what_is_only_told_of_is_not(text: str, where: str) -> None:
+    assert not does(item(text), where)

@@ -177,7 +177,12 @@ def mentions_save(text: str, ability: str) -> bool:
 # --- conditions ------------------------------------------------------------------------------------------------------
 
 _CONDITION = any_of(CONDITIONS)
-_ANY_STATE = re.compile("blind|charm|deafen|exhaustion|fatigue|grapple|paralyze|restrain|stun|" + _CONDITION)
+_ROOTS = {
+    name: re.sub(r"i$", "[iy]", re.sub(r"(.)\1$", r"\1+", name.removesuffix("ed")))
+    for name in CONDITIONS
+    if name.endswith("ed")
+}
+_ANY_STATE = re.compile(f"fatigue|{'|'.join(_ROOTS.values())}|{_CONDITION}")
 _FILLER = (
     r"(?:also|both|either|instead|\w+ly|"
     r"knocked|struck|rendered|considered|to be|as|the|and|or|then|now|becomes?|is|are|be|left|fall|falls)"
@@ -206,15 +211,12 @@ LINKING = 100
 """Characters before a further condition that link it to the one before, at most."""
 
 _ADDITION = re.compile(rf"(?:\band|\bor|\beither|,)(?: {_FILLER}){{0,3}} $")
+_OBJECT = r"(?:the|an?|any|each|every|all|one|creatures?|it|them|your|those|nearby|up)\b"
 _VERBS = {
-    "blinded": r"\b(?:blinds|blinding|to blind) (?:the|a|an|any|each|every|all|one|creatures?|it|them|your|those|nearby)\b",
-    "charmed": r"\b(?:charms|to charm|you charm) (?:the|a|an|any|each|one|creatures?|it|them|up)\b",
-    "deafened": r"\b(?:deafens|to deafen) (?:the|a|an|any|each|creatures?|it|them)\b",
-    "grappled": r"\b(?:grapples|to grapple) (?:the|a|an|any|each|creatures?|it|them)\b",
-    "paralyzed": r"\b(?:paralyzes|to paralyze) (?:the|a|an|any|each|creatures?|it|them)\b",
-    "restrained": r"\b(?:restrains|to restrain) (?:the|a|an|any|each|creatures?|it|them)\b",
-    "stunned": r"\b(?:stuns|to stun) (?:the|a|an|any|each|creatures?|it|them)\b",
+    name: re.compile(rf"\b(?:{root}e?s|(?:(?<=, )|(?<=and )){root}ing|(?:to|you) {root}e?) {_OBJECT}")
+    for name, root in _ROOTS.items()
 }
+"""How a sentence says that somebody brings others into a state: "blinds it", ", restraining the target", "to stun a creature"."""
 _TABLE_CELL = re.compile(rf"\|\s*(?:target )?(?P<condition>{_CONDITION})\s*(?=\|)")
 _MUST = re.compile(r"\b(?:must (?:make|succeed)|makes|succeeds on|fails)\b")
 
@@ -241,7 +243,7 @@ def _conditions(sentence: str, is_own: IsOwn) -> set[str]:
     if any(_holds(sentence, m.start(), is_own) for m in _EXHAUSTION.finditer(sentence)):
         found.add("exhaustion")
     for name, pattern in _VERBS.items():
-        found |= {name for m in re.finditer(pattern, sentence) if _holds(sentence, m.start(), is_own)}
+        found |= {name for m in pattern.finditer(sentence) if _holds(sentence, m.start(), is_own)}
     return found
 
 
@@ -405,7 +407,7 @@ _HEAL = re.compile(
     r"|\bheals? (?:for )?(?:\d+d\d+|an amount|\d+)"
 )
 _NO_HEAL = re.compile(
-    r"\b(?:can't|cannot|not|n't|never|no|unable|prevent\w*|until|if|when|whenever|unless|without|neither|once|or)\b[^,]{0,40}$"
+    r"\b(?:can't|cannot|not|n't|never|no|unable|prevent\w*|until|if|when|whenever|unless|without|neither|once|way|or)\b[^,]{0,40}$"
 )
 
 
@@ -434,7 +436,7 @@ _BRINGS = re.compile(
     rf"awakens?|raises?)(?: (?!{_OTHER_OBJECT})[\w',-]+){{0,6}}? {_BEING}\b"
 )
 _APPEARS = re.compile(
-    rf"\b{_BEING}\b[^.]{{0,80}} (?:appears?|manifests?|materializes?|arrives?)\b[^.]{{0,60}} "
+    rf"\b{_BEING}\b[^.]{{0,80}} (?:appear(?:s|ing)?|manifests?|materializes?|arrives?)\b[^.]{{0,60}} "
     r"(?<!nearest )(?<!closest )(?<!safe )unoccupied spaces?\b"
 )
 _SERVES = re.compile(

@@ -152,7 +152,12 @@ RULES: Sequence[Rule] = (
     Rule("two full stops for one", None, ("..",), _replacing(r"(?<!\.)\.\.(?!\.)", ".")),
     Rule('"(table)" after the title of a table', None, (" (table)",), _replacing(r" \(table\)", "")),
     Rule("a lost dash between numbers", None, ("\ufffd",), _replacing(r"(?<=\d)\ufffd(?=\d)", "–")),
-    Rule('a lost space after "Hit:"', None, ("hit:",), _replacing(r"\b(Hit:)(?=\d)", r"\1 ")),
+    Rule(
+        "a lost space after a label",
+        None,
+        ("hit:", ":**"),
+        _replacing(r"(\bHit:(?=\d)|\*\*[^*\n]{1,40}:\*\*(?=\w))", r"\1 "),
+    ),
     Rule(
         "a space next to the hyphen of a measure, or a star for it",
         None,
