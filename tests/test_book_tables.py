@@ -20,8 +20,8 @@ from lorekeeper.normalize import normalize
 from lorekeeper.normalize.book_tables import book_tables, entry_of, may_have_tables
 from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables
+from lorekeeper.play.tables import numbered_texts, tables_of
 from lorekeeper.render.pages import markdown
-from lorekeeper.rolling.tables import numbered_texts, tables_of
 from tests.support.commands import environment, run_inside
 from tests.support.corpus import imported_entries
 from tests.support.entities import everything

@@ -11,12 +11,12 @@ import pytest
 
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.play.tables import tables_of
 from lorekeeper.render.creature import NO_ACTIONS
 from lorekeeper.render.lean import MAX_RATIO, lean
 from lorekeeper.render.pages import NO_TEXT, markdown
 from lorekeeper.render.prose import HEADING
 from lorekeeper.repairs.entries import entry_repairs, repairs_of
-from lorekeeper.rolling.tables import tables_of
 from lorekeeper.terms import ABILITY_OF
 from lorekeeper.text.facts import facts
 from scripts.books import markdown as book_of_2024

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mcp import Client
 
-from lorekeeper.differences import Differences, differences
-from lorekeeper.differences.result import Runs
 from lorekeeper.entities import Entity
+from lorekeeper.play.differences import Differences, differences
+from lorekeeper.play.differences.result import Runs
 from lorekeeper.server.mcp import build_server
 from tests.support.comparing import broken_laws, versions
 from tests.support.corpus import imported_entries

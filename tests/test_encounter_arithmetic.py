@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lorekeeper.encounters.arithmetic import Foes, limits, multiplier, rated, window
-from lorekeeper.encounters.asked import parse_party
-from lorekeeper.encounters.proposals import chosen, encounters, kinship
-from lorekeeper.encounters.shapes import Budget, patterns
-from lorekeeper.encounters.tables import DIFFICULTIES
+from lorekeeper.play.encounters.arithmetic import Foes, limits, multiplier, rated, window
+from lorekeeper.play.encounters.asked import parse_party
+from lorekeeper.play.encounters.proposals import chosen, encounters, kinship
+from lorekeeper.play.encounters.shapes import Budget, patterns
+from lorekeeper.play.encounters.tables import DIFFICULTIES
 from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.terms import MAX_LEVEL
 from tests.support.bestiary import NEW, OLD, bestiary, creature, pools_of

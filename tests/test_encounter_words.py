@@ -13,15 +13,15 @@ import pytest_asyncio
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.encounters.asked import (
+from lorekeeper.errors import NotFoundError
+from lorekeeper.library import Library
+from lorekeeper.play.encounters.asked import (
     parse_difficulty,
     parse_monsters,
     parse_party,
     singulars,
 )
-from lorekeeper.encounters.proposals import xp_of
-from lorekeeper.errors import NotFoundError
-from lorekeeper.library import Library
+from lorekeeper.play.encounters.proposals import xp_of
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER
 from lorekeeper.vaults.registry import Registry

@@ -14,12 +14,12 @@ from lorekeeper.audience import Viewer
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.composition import open_cache
 from lorekeeper.embedding import EmbeddingService, HashingProvider
-from lorekeeper.encounters.arithmetic import window
-from lorekeeper.encounters.proposals import chosen
-from lorekeeper.encounters.shapes import GROUP, Budget, patterns
 from lorekeeper.entities import Entity
 from lorekeeper.errors import LoreKeeperError
 from lorekeeper.library import Library
+from lorekeeper.play.encounters.arithmetic import window
+from lorekeeper.play.encounters.proposals import chosen
+from lorekeeper.play.encounters.shapes import GROUP, Budget, patterns
 from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.encounters import PLAN_ENCOUNTER

@@ -14,8 +14,8 @@ import pytest
 from lorekeeper.audience import Viewer
 from lorekeeper.library import Library
 from lorekeeper.notes.source import front_matter
+from lorekeeper.play import tables
 from lorekeeper.render import lean, markdown
-from lorekeeper.rolling import tables
 from lorekeeper.search.query import Query
 from tests.support import golden, homebrew
 from tests.support.mutated_notes import mutated_notes

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lorekeeper.errors import FilterError, NotFoundError
-from lorekeeper.rolling.dice import Dice, Formula, Term, dice_in, dice_of, formula_of, parsed_formula
-from lorekeeper.rolling.tables import Table, numbers_of, tables_of
+from lorekeeper.play.dice import Dice, Formula, Term, dice_in, dice_of, formula_of, parsed_formula
+from lorekeeper.play.tables import Table, numbers_of, tables_of
 from lorekeeper.server.answers import Answer
 from lorekeeper.server.tools import all_tools
 from lorekeeper.spell_lists import spell_list

@@ -19,8 +19,8 @@ from lorekeeper.intake.data_packages import texts_in
 from lorekeeper.normalize import open5e
 from lorekeeper.normalize.build import Imported
 from lorekeeper.normalize.printed_srd import read_pages
+from lorekeeper.play.tables import tables_of
 from lorekeeper.render import markdown
-from lorekeeper.rolling.tables import tables_of
 from scripts import compare_books
 from scripts.books import ours
 

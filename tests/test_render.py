@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
+from lorekeeper.play.differences import differences
 from lorekeeper.records import Source, option
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.lean import MAX_RATIO

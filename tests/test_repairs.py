@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from lorekeeper.cache.formats import declared, upgraded
-from lorekeeper.differences import differences
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.maintenance.repair import data_repairs
 from lorekeeper.normalize import normalize
 from lorekeeper.normalize.derive_fields import derive_fields
+from lorekeeper.play.differences import differences
 from lorekeeper.render.lean import lean
 from lorekeeper.render.pages import markdown
 from lorekeeper.repairs.entries import EntryRepair, entry_repairs, repaired_entry

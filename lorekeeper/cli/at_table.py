@@ -36,7 +36,7 @@ commands = Commands()
 )
 async def roll(call: Call) -> int:
     """Roll, and show what came; FAILED if there is no such entry, or it has no table."""
-    from lorekeeper.rolling.dice import throws
+    from lorekeeper.play.dice import throws
 
     asked, what = call.arguments, " ".join(call.arguments.what)
     random = SystemRandom() if asked.seed is None else Random(asked.seed)  # noqa: S311 - a roll that can be repeated

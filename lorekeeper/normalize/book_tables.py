@@ -16,9 +16,9 @@ from lorekeeper.normalize.foundry.fields import SOURCE as FOUNDRY
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.reading import strings
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
+from lorekeeper.play.tables import Table, tables_in
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
-from lorekeeper.rolling.tables import Table, tables_in
 
 Key = tuple[str, tuple[str, str]]
 """Type and identity of an entry."""

@@ -10,13 +10,13 @@ from typing import Any
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
 from lorekeeper.normalize.reading import Words
+from lorekeeper.play.dice import dice_of
 from lorekeeper.printable import has_controls
 from lorekeeper.records import Item, Source, item
 from lorekeeper.records.grammar import counted, plain, sentences
 from lorekeeper.records.items import SHIELD
 from lorekeeper.records.parts import ArmorClass
 from lorekeeper.records.values import number
-from lorekeeper.rolling.dice import dice_of
 from lorekeeper.terms import RARITIES
 
 Fields = dict[str, Any]

@@ -16,9 +16,9 @@ from lorekeeper.normalize.note_parts import origin_of, slug_of
 from lorekeeper.normalize.notes import SOURCE, rejoined, vault_audiences
 from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, Section
+from lorekeeper.play.tables import Table, tables_in, told_apart
 from lorekeeper.printable import shown
 from lorekeeper.render.prose import prose
-from lorekeeper.rolling.tables import Table, tables_in, told_apart
 
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lorekeeper.entities import Entity
-from lorekeeper.rolling.tables import Table, as_data, as_markdown
+from lorekeeper.play.tables import Table, as_data, as_markdown
 
 KIND = "table"
 """The kind of tables that are rolled on, among rules."""

@@ -16,11 +16,11 @@ from lorekeeper.editions import edition_label, with_twins
 from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.filters import unknown_name
+from lorekeeper.play.tables import tables_of
 from lorekeeper.printable import lines, one_line, quantity
 from lorekeeper.render import lean, markdown
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.render.prose import prose
-from lorekeeper.rolling.tables import tables_of
 from lorekeeper.search.addresses import addresses, as_paths
 from lorekeeper.server.backlinks import related_of
 from lorekeeper.server.models import Documents, Entry, JsonObject, Model

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, groupby
 
-from lorekeeper.differences import MAX_ENTRIES, Differences, differences
-from lorekeeper.differences.align import CELLS
-from lorekeeper.differences.result import Runs, same_texts
 from lorekeeper.entities import SEARCHED, Entity
 from lorekeeper.errors import FilterError
+from lorekeeper.play.differences import MAX_ENTRIES, Differences, differences
+from lorekeeper.play.differences.align import CELLS
+from lorekeeper.play.differences.result import Runs, same_texts
 from lorekeeper.printable import one_line, quantity, shown
 from lorekeeper.search.addresses import addresses, as_paths, uri_at
 from lorekeeper.search.resolve_entry import Versions, find_entry, versions

@@ -10,15 +10,22 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from lorekeeper.editions import edition_label
-from lorekeeper.encounters.arithmetic import day_lines, party_line
-from lorekeeper.encounters.asked import parse_difficulty, parse_party
-from lorekeeper.encounters.candidates import CREATURES, Wanted
-from lorekeeper.encounters.characters import at_the_table, is_the_table, levels_of, matrix_line, matrix_row, name_of
-from lorekeeper.encounters.planning import Plan, propose, rate, rules_of
-from lorekeeper.encounters.proposals import Encounter, Monster, rating_of, xp_of
 from lorekeeper.entities import Entity, FieldType
 from lorekeeper.errors import FilterError
 from lorekeeper.party import PartyFile
+from lorekeeper.play.encounters.arithmetic import day_lines, party_line
+from lorekeeper.play.encounters.asked import parse_difficulty, parse_party
+from lorekeeper.play.encounters.candidates import CREATURES, Wanted
+from lorekeeper.play.encounters.characters import (
+    at_the_table,
+    is_the_table,
+    levels_of,
+    matrix_line,
+    matrix_row,
+    name_of,
+)
+from lorekeeper.play.encounters.planning import Plan, propose, rate, rules_of
+from lorekeeper.play.encounters.proposals import Encounter, Monster, rating_of, xp_of
 from lorekeeper.printable import one_line
 from lorekeeper.render.creature import defences
 from lorekeeper.search.addresses import addresses

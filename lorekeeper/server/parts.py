@@ -10,12 +10,12 @@ from operator import itemgetter
 
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.play.tables import tables_in
 from lorekeeper.printable import one_line
 from lorekeeper.records.notes import BETWEEN
 from lorekeeper.render.note import MAX_PAGE_CHARS
 from lorekeeper.render.prose import HEADING, table
 from lorekeeper.render.tables import page_tables, plain
-from lorekeeper.rolling.tables import tables_in
 from lorekeeper.server.cutting import end_within
 from lorekeeper.text.cleaning import clean, sentences
 from lorekeeper.text.excerpts import snippet

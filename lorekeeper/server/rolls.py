@@ -10,9 +10,9 @@ from pydantic import Field
 
 from lorekeeper.entities import MAX_URI_LENGTH, SEARCHED, Entity
 from lorekeeper.errors import NotFoundError
+from lorekeeper.play.dice import MAX_TIMES, throws
+from lorekeeper.play.tables import Rolled, Table, chosen
 from lorekeeper.printable import one_line
-from lorekeeper.rolling.dice import MAX_TIMES, throws
-from lorekeeper.rolling.tables import Rolled, Table, chosen
 from lorekeeper.search.addresses import addresses, uri_at
 from lorekeeper.search.resolve_entry import entries_of, find_entry
 from lorekeeper.server.answers import Answer, called

@@ -7,9 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from lorekeeper.encounters.proposals import rating_of
 from lorekeeper.entities import Entity
 from lorekeeper.filters import clean_fields
+from lorekeeper.play.encounters.proposals import rating_of
 from tests.support.entities import make
 
 RATINGS = (0, 0.125, 0.25, 0.5, *range(1, 31))

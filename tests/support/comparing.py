@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-from lorekeeper.differences import Differences, Row
-from lorekeeper.differences.result import Runs, text_of
 from lorekeeper.entities import Entity
+from lorekeeper.play.differences import Differences, Row
+from lorekeeper.play.differences.result import Runs, text_of
 from lorekeeper.render import markdown
 from lorekeeper.text.keywords import STOP_WORDS
 

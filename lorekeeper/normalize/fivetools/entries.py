@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from lorekeeper.normalize.build import joined
 from lorekeeper.normalize.fivetools.tags import Reader
 from lorekeeper.normalize.fivetools.values import Object, abilities, at, listed, mapping, number, objects, text, uid
+from lorekeeper.play.dice import Dice
+from lorekeeper.play.tables import TableData, as_markdown, dice_heading, numbers_of, shown_as
 from lorekeeper.render.tables import plain
-from lorekeeper.rolling.dice import Dice
-from lorekeeper.rolling.tables import TableData, as_markdown, dice_heading, numbers_of, shown_as
 
 MAX_LEVELS = 130
 """Most levels of entries that are read; three stack frames each, far below Python's limit of a thousand."""

@@ -18,7 +18,7 @@ from lorekeeper.normalize.foundry.values import (
     text,
     whole,
 )
-from lorekeeper.rolling.tables import TableData, as_markdown, numbered
+from lorekeeper.play.tables import TableData, as_markdown, numbered
 
 MAX_DEPTH = 4
 """Most texts that are inserted into each other."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lorekeeper.differences import Differences, Passage, differences
 from lorekeeper.entities import Entity
+from lorekeeper.play.differences import Differences, Passage, differences
 from lorekeeper.server.page.versions import Version, version_of
 from lorekeeper.server.rest.problems import bad_request
 from lorekeeper.views.view import View, apart

@@ -16,10 +16,10 @@ from lorekeeper.audience import GAME_MASTER
 from lorekeeper.entities import COLLECTIONS, Entity, parse_uri
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.play.tables import Table, tables_of
 from lorekeeper.render import markdown
 from lorekeeper.render.html import Article
 from lorekeeper.render.mentions import Mention
-from lorekeeper.rolling.tables import Table, tables_of
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import Result
 from lorekeeper.server.answers import subclasses

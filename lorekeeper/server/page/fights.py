@@ -11,11 +11,11 @@ from pathlib import Path
 
 from starlette.responses import Response
 
-from lorekeeper.encounters.asked import parse_monsters
-from lorekeeper.encounters.planning import creature_named
 from lorekeeper.entities import Entity, parse_json
 from lorekeeper.errors import FilterError, LoreKeeperError, NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.play.encounters.asked import parse_monsters
+from lorekeeper.play.encounters.planning import creature_named
 from lorekeeper.render.creature import counters, initiative, spell_save
 from lorekeeper.server.encounters import planned
 from lorekeeper.server.models import JsonObject

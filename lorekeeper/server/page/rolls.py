@@ -7,8 +7,8 @@ from random import SystemRandom
 
 from starlette.responses import Response
 
-from lorekeeper.rolling.dice import parsed_formula
-from lorekeeper.rolling.tables import chosen
+from lorekeeper.play.dice import parsed_formula
+from lorekeeper.play.tables import chosen
 from lorekeeper.server.page.entries import MAX_TABLES, found
 from lorekeeper.server.page.site import Page, Visit
 

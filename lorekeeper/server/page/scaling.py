@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lorekeeper.entities import Entity
+from lorekeeper.play.dice import Dice, dice_in, dice_of
 from lorekeeper.render import markdown
-from lorekeeper.rolling.dice import Dice, dice_in, dice_of
 
 HIGHEST = 9
 """Level of the highest slot."""

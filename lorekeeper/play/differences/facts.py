@@ -9,8 +9,8 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import combinations
 
-from lorekeeper.differences.result import Fact, Run, Runs
-from lorekeeper.differences.words import keys, words
+from lorekeeper.play.differences.result import Fact, Run, Runs
+from lorekeeper.play.differences.words import keys, words
 
 _PART = re.compile(r"(?:[^,;()]|(?<=\d),(?=\d{3}(?!\d))|\([^()]*\)|[()])+")
 """A value of a list: what is between commas and semicolons, those in brackets left alone."""

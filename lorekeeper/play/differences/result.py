@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.differences.words import keys
 from lorekeeper.entities import Entity
+from lorekeeper.play.differences.words import keys
 
 
 @dataclass(frozen=True)

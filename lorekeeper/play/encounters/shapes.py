@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from lorekeeper.encounters.arithmetic import WEAK, adjusted_xp, window
+from lorekeeper.play.encounters.arithmetic import WEAK, adjusted_xp, window
 from lorekeeper.records.creatures import EXPERIENCE
 
 MOST_FOLLOWERS, MOST_IN_GROUP = 8, 12

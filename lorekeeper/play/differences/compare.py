@@ -7,13 +7,13 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from lorekeeper.differences.align import Bag, Draft, Effort, aligned, bag_of, likeness, similarity
-from lorekeeper.differences.declared import declared
-from lorekeeper.differences.facts import facts, marked, reworded
-from lorekeeper.differences.outline import Block, Outline, outline
-from lorekeeper.differences.result import Differences, Passage, Row
-from lorekeeper.differences.words import keys, sentences
 from lorekeeper.entities import Entity
+from lorekeeper.play.differences.align import Bag, Draft, Effort, aligned, bag_of, likeness, similarity
+from lorekeeper.play.differences.declared import declared
+from lorekeeper.play.differences.facts import facts, marked, reworded
+from lorekeeper.play.differences.outline import Block, Outline, outline
+from lorekeeper.play.differences.result import Differences, Passage, Row
+from lorekeeper.play.differences.words import keys, sentences
 
 MAX_ENTRIES = 4
 """Most entries that are compared at once."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from lorekeeper.encounters.tables import (
+from lorekeeper.play.encounters.tables import (
     BUDGETS,
     DAYS,
     DIFFICULTIES,

@@ -9,16 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lorekeeper.editions import edition_label
-from lorekeeper.encounters.arithmetic import limit_lines, limits, party_line, rated
-from lorekeeper.encounters.asked import parse_monster, parse_monsters, singulars
-from lorekeeper.encounters.candidates import CREATURES, Candidates, Wanted
-from lorekeeper.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
-from lorekeeper.encounters.shapes import Budget, Pattern, hardest, patterns
-from lorekeeper.encounters.tables import DIFFICULTIES
 from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError, NotFoundError
 from lorekeeper.filters import WHERE, matches, parse_filters
 from lorekeeper.folding import fold
+from lorekeeper.play.encounters.arithmetic import limit_lines, limits, party_line, rated
+from lorekeeper.play.encounters.asked import parse_monster, parse_monsters, singulars
+from lorekeeper.play.encounters.candidates import CREATURES, Candidates, Wanted
+from lorekeeper.play.encounters.proposals import PROPOSALS, Encounter, Monster, chosen, encounters, rating_of, xp_of
+from lorekeeper.play.encounters.shapes import Budget, Pattern, hardest, patterns
+from lorekeeper.play.encounters.tables import DIFFICULTIES
+from lorekeeper.play.reader import Reader
 from lorekeeper.printable import one_line, shown
 from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.records.values import amount
@@ -28,7 +29,6 @@ from lorekeeper.search.query import MAX_LIMIT, Query
 from lorekeeper.search.resolve_entry import find_entry
 from lorekeeper.search.results import ResultPage
 from lorekeeper.text.facts import format_rating
-from lorekeeper.views.view import View
 
 _LISTED = re.compile(r"\s*[,;]\s*|\s+and\s+")
 
@@ -77,7 +77,7 @@ class Plan:
         return [party_line(self.levels), *limit_lines(self.levels, self.rules)]
 
 
-async def rules_of(view: View, rules: str | None) -> str:
+async def rules_of(view: Reader, rules: str | None) -> str:
     """The rules that are asked for, else those of the library's edition, else those of 2024."""
     known = list(DIFFICULTIES)
     if rules is not None and rules not in known:
@@ -85,7 +85,7 @@ async def rules_of(view: View, rules: str | None) -> str:
     return rules or next((name for name in view.searcher.documents.edition if name in known), known[-1])
 
 
-async def _of_others(view: View, creatures: Iterable[Entity], rules: str, wanted: Wanted | None = None) -> list[str]:
+async def _of_others(view: Reader, creatures: Iterable[Entity], rules: str, wanted: Wanted | None = None) -> list[str]:
     """A note on each creature that is of another edition than the rules, with names that their edition has.
 
     Of one that has the same name it is said what keeps it from being proposed.
@@ -123,7 +123,7 @@ async def _of_others(view: View, creatures: Iterable[Entity], rules: str, wanted
 
 
 async def rate(
-    view: View, levels: tuple[int, ...], rules: str, monsters: Sequence[str], documents: Sequence[str] | None = None
+    view: Reader, levels: tuple[int, ...], rules: str, monsters: Sequence[str], documents: Sequence[str] | None = None
 ) -> Plan:
     """How hard monsters are that are given by number and name or uri; names are looked up in some documents, or in all.
 
@@ -156,7 +156,7 @@ async def rate(
     return Plan(levels, rules, None, [Encounter("", tuple(given), "", rating)], list(dict.fromkeys(notes)))
 
 
-async def _kinds(view: View, count: int, name: str) -> list[tuple[int, str]]:
+async def _kinds(view: Reader, count: int, name: str) -> list[tuple[int, str]]:
     """The kinds of monsters in a text: several between commas, unless a creature has that name, as "Archon, Ursan"."""
     first, *others = [part for part in _LISTED.split(name) if part.strip()] or [name]
     names = [name, *singulars(name)]
@@ -167,7 +167,7 @@ async def _kinds(view: View, count: int, name: str) -> list[tuple[int, str]]:
 
 
 async def creature_named(
-    view: View, name: str, rules: str, documents: Sequence[str] | None = None
+    view: Reader, name: str, rules: str, documents: Sequence[str] | None = None
 ) -> tuple[Entity, str | None]:
     """The creature of a name, also of several or misspelt, of the edition of the rules if there is one; and a note."""
 
@@ -196,7 +196,7 @@ async def creature_named(
 
 
 async def propose(
-    view: View, levels: tuple[int, ...], rules: str, difficulty: str, wanted: Wanted, seed: int | None
+    view: Reader, levels: tuple[int, ...], rules: str, difficulty: str, wanted: Wanted, seed: int | None
 ) -> Plan:
     """Encounters of a difficulty, from the creatures that the viewer sees.
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from lorekeeper.entities import VAULT, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
+from lorekeeper.play.reader import Reader
 from lorekeeper.printable import one_line
 from lorekeeper.search.party import CHARACTERS, current, level_of
 from lorekeeper.terms import ABILITIES, PASSIVES
 from lorekeeper.text.facts import lead
 from lorekeeper.text.spelling import as_spelt
-from lorekeeper.views.view import View
 
 THE_TABLE = frozenset(
     "the table|table|our table|our party|the party|party|us|we|our characters|the characters|my party|my table".split(
@@ -48,7 +48,7 @@ def name_of(party: object) -> str:
     return campaign if of and fold(whose) in THE_TABLE else only
 
 
-async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:
+async def at_the_table(view: Reader, campaign: str | None = None) -> list[Entity]:
     """The characters of players that the viewer sees, as their files are now, by name; the newest of one that is there twice.
 
     Args:
@@ -76,7 +76,7 @@ async def at_the_table(view: View, campaign: str | None = None) -> list[Entity]:
     return found
 
 
-async def _of_one_campaign(view: View, characters: Sequence[Entity]) -> None:
+async def _of_one_campaign(view: Reader, characters: Sequence[Entity]) -> None:
     """Pass characters that may be one party: those of two vaults are not; FilterError says how to choose."""
     vaults = {each.document for each in await view.cache.get_entities("documents", source_api=VAULT)}
     counts = Counter(each.document for each in characters if each.document in vaults)

@@ -12,12 +12,12 @@ from typing import NotRequired, TypedDict
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
 from lorekeeper.folding import fold
+from lorekeeper.play.dice import Dice, dice_in, dice_of
+from lorekeeper.play.rows import Row, gaps, separated
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
 from lorekeeper.render.prose import table as markdown_table
 from lorekeeper.render.tables import PageTable, page_tables, plain
-from lorekeeper.rolling.dice import Dice, dice_in, dice_of
-from lorekeeper.rolling.rows import Row, gaps, separated
 
 MOST_AGAIN = 1_000
 """Most throws for a number that a row has."""

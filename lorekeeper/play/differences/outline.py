@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lorekeeper.differences.align import CELLS
-from lorekeeper.differences.words import keys, plain, sentences
 from lorekeeper.entities import Entity
+from lorekeeper.play.differences.align import CELLS
+from lorekeeper.play.differences.words import keys, plain, sentences
 from lorekeeper.render import markdown
 from lorekeeper.render.creature import ABILITY_HEADINGS
 from lorekeeper.render.prose import HEADING, cells, is_table_rule

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lorekeeper.editions import edition_label
-from lorekeeper.encounters.proposals import rating_of
 from lorekeeper.entities import Entity
+from lorekeeper.play.encounters.proposals import rating_of
+from lorekeeper.play.reader import Reader
 from lorekeeper.printable import one_line
 from lorekeeper.records.values import amount
 from lorekeeper.render.creature import lacks_actions
 from lorekeeper.search.query import MAX_LIMIT, Query
-from lorekeeper.views.view import View
 
 CREATURES = "creatures"
 
@@ -45,7 +45,7 @@ class Candidates:
         counts: number of creatures by challenge rating.
     """
 
-    def __init__(self, view: View, query: Query, rules: str) -> None:
+    def __init__(self, view: Reader, query: Query, rules: str) -> None:
         self._view, self._rules = view, rules
         self._query = query.resolved()
         self._found: list[Entity] | None = None
@@ -57,7 +57,7 @@ class Candidates:
         self._idle = 0
 
     @classmethod
-    async def of(cls, view: View, wanted: Wanted, rules: str) -> Candidates:
+    async def of(cls, view: Reader, wanted: Wanted, rules: str) -> Candidates:
         """The creatures under the filters, those of the books of an edition if none is named."""
         text = next(iter(wanted.wordings), None)
         query = Query(

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import product
 from typing import NamedTuple
 
-from lorekeeper.differences.words import keys
+from lorekeeper.play.differences.words import keys
 
 STOP_WORDS = frozenset(
     "a an and are as at be by can do does for from has have if in is it its of on or that the then there this to with you"

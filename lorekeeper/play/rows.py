@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lorekeeper.rolling.dice import Dice
+from lorekeeper.play.dice import Dice
 
 MOST_NUMBERS = 10_000
 """Numbers of dice beyond which gaps are not looked for."""

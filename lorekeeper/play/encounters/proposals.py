@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.encounters.arithmetic import Foes, Rating, rated
-from lorekeeper.encounters.shapes import FOE, GROUP, LEADER, SHAPES, Budget, Pattern
 from lorekeeper.entities import Entity
 from lorekeeper.folding import fold
+from lorekeeper.play.encounters.arithmetic import Foes, Rating, rated
+from lorekeeper.play.encounters.shapes import FOE, GROUP, LEADER, SHAPES, Budget, Pattern
 from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.records.values import amount, number
 from lorekeeper.text.facts import format_rating

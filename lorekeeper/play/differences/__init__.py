@@ -3,7 +3,7 @@
 `differences` compares the pages of two to four entries, as `render` prints them.
 """
 
-from lorekeeper.differences.compare import MAX_ENTRIES, differences
-from lorekeeper.differences.result import Differences, Fact, Passage, Row, Run
+from lorekeeper.play.differences.compare import MAX_ENTRIES, differences
+from lorekeeper.play.differences.result import Differences, Fact, Passage, Row, Run
 
 __all__ = ["MAX_ENTRIES", "Differences", "Fact", "Passage", "Row", "Run", "differences"]

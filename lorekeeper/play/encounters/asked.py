@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lorekeeper.encounters.tables import COUNTERPARTS, DIFFICULTIES
 from lorekeeper.errors import FilterError
+from lorekeeper.play.encounters.tables import COUNTERPARTS, DIFFICULTIES
 from lorekeeper.printable import shown
 from lorekeeper.terms import MAX_LEVEL
 

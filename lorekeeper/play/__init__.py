@@ -1,0 +1,1 @@
+"""What is done at the table: dice and the tables that are rolled on, encounters, what differs between entries."""

@@ -1,1 +1,0 @@
-"""Dice, and tables of entries that are rolled on."""
