@@ -257,6 +257,17 @@ def test_a_heading_above_the_values_of_a_creature_is_its_name_whatever_its_secon
     assert all(word in str(warden.data) for word in re.findall(r"\w{3,}", told.partition(" (")[0]))
 
 
+def test_a_line_between_a_heading_and_the_kind_of_an_entry_is_no_name(tmp_path):
+    kind = [(72, 110, 9, "F1", "SRD, p. 246"), (72, 130, 9, ITALIC, "Medium humanoid (orc), chaotic evil")]
+    pages = [[(72, 90, 14, BOLD, "Gate Warden"), *kind, *lines(VALUES, 72, 150)]]
+    assert named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])["Gate Warden"].type == "creatures"
+
+
+def test_a_sentence_in_large_type_is_no_heading(tmp_path):
+    pages = [[(72, 90, 16, "F1", "The gate opens at noon."), *lines(ROADS, 72, 120)]] * 2
+    assert "The gate opens at noon." not in named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])
+
+
 @pytest.mark.parametrize(
     ("told", "rarity"),
     [

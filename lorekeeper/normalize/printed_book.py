@@ -395,7 +395,7 @@ class _Setter:
         return next((self._outlined[own, page] for own in names if (own, page) in self._outlined), (None, ""))
 
     def _looks_like_heading(self, line: Line) -> bool:
-        if sum(map(str.isalpha, line.text)) < 2 or len(line.text) > _LONGEST_HEADING:
+        if sum(map(str.isalpha, line.text)) < 2 or len(line.text) > _LONGEST_HEADING or line.text[-1] in ".;":
             return False
         if id(line) in self._named:
             return True
@@ -412,7 +412,7 @@ class _Setter:
         return (
             bool(line.style & BOLD)
             and is_short
-            and line.text[-1] not in ".,;"
+            and line.text[-1] != ","
             and next(filter(str.isalpha, line.text)).isupper()
             and line.type[0] >= min(self._body, self._below.get(id(line), self._body))
         )

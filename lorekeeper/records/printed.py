@@ -181,11 +181,9 @@ _IMAGE = re.compile(r"!(?:\[[^\[\]]*\]\([^()]*\)|\[\[[^\[\]]*\]\])")
 def _name_above(lines: Sequence[Line], at: int, *, bare: bool = False) -> int | None:
     """The line of the name above the line that shows what an entry is, a heading if there is one; None without one."""
     near = range(at - 1, max(-1, at - (9 if bare else 5)), -1)
-    for above in sorted(near, key=lambda n: not lines[n].level) if bare else near:
-        line = lines[above]
-        if line.text and not line.text.lower().startswith("source") and not _IMAGE.fullmatch(line.raw.strip()):
-            return above if len(line.text) <= 120 and "|" not in line.text else None
-    return None
+    told = [n for n in near if lines[n].text and not _IMAGE.fullmatch(lines[n].raw.strip())]
+    above = next(iter(sorted(told[: None if bare else 2], key=lambda n: not lines[n].level)), None)
+    return above if above is not None and len(lines[above].text) <= 120 and "|" not in lines[above].text else None
 
 
 def _end(lines: Sequence[Line], start: int, below: int, following: int, *, bare: bool) -> int:
