@@ -258,7 +258,7 @@ def test_a_heading_above_the_values_of_a_creature_is_its_name_whatever_its_secon
 
 
 def test_a_line_between_a_heading_and_the_kind_of_an_entry_is_no_name(tmp_path):
-    kind = [(72, 110, 9, "F1", "SRD, p. 246"), (72, 130, 9, ITALIC, "Medium humanoid (orc), chaotic evil")]
+    kind = [(72, 110, 8, "F1", "SRD, p. 246"), (72, 130, 9, ITALIC, "Medium humanoid (orc), chaotic evil")]
     pages = [[(72, 90, 14, BOLD, "Gate Warden"), *kind, *lines(VALUES, 72, 150)]]
     assert named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])["Gate Warden"].type == "creatures"
 
