@@ -72,6 +72,7 @@ def test_what_somebody_does_is_found_by_the_verb_as_well(text: str, where: str) 
     ("text", "where"),
     [
         ("You have advantage on breaking chains restraining creatures.", "condition:restrained"),
+        ("You have advantage on saves vs. being charmed.", "condition:charmed"),
         ("A mended sail is the only way to restore its hit points.", "heals"),
     ],
 )

@@ -61,7 +61,7 @@ _HYPHENS = re.compile(r"(?<=\w)-{2,}")
 _GLUED = re.compile(r"foot(?=by\b|radius|wide|long|tall|high|cube|cone)")
 _IT_IS = re.compile(r"\b(it|they)'(?:s|re)\b", re.IGNORECASE)
 _LOST_IT_IS = re.compile(rf"\bits (?=(?:{'|'.join(CONDITIONS)}) (?:and|or|for|until|while)\b)", re.IGNORECASE)
-_UNIT = re.compile(r"\bft\.(?! [A-Z])")
+_SHORT = re.compile(r"\bft\.(?! [A-Z])|(?<=\w)\.(?= [a-z])")
 _LOST_COMMA = re.compile(r"(?<=[\w)])  (?=\w)")
 _SENTENCE = re.compile(rf"[^.!?;:\n]+(?:(?:\.(?=\d)|:(?= dc\b| (?:{'|'.join(DAMAGE_TYPES)}), ))[^.!?;:\n]+)*")
 
@@ -69,11 +69,12 @@ _SENTENCE = re.compile(rf"[^.!?;:\n]+(?:(?:\.(?=\d)|:(?= dc\b| (?:{'|'.join(DAMA
 def plain(text: str) -> str:
     """A text in lower case, without emphasis, links and typographic apostrophes.
 
-    Where Level Up has lost a comma, Open5e's text has two spaces. "ft." ends no sentence unless a capital follows.
+    Where Level Up has lost a comma, Open5e's text has two spaces. A full stop ends no sentence where a small letter
+    follows ("vs."), nor that of "ft." unless a capital does.
     """
     text = _LINK.sub(r"\1", text.translate(_TYPOGRAPHIC))
     text = _GLUED.sub("foot-", _HYPHENS.sub("-", _MARKUP.sub("", text)))
-    text = _UNIT.sub("ft", _LOST_IT_IS.sub("it is ", _IT_IS.sub(r"\1 is", text)))
+    text = _SHORT.sub(lambda match: match[0].rstrip("."), _LOST_IT_IS.sub("it is ", _IT_IS.sub(r"\1 is", text)))
     return re.sub(r"[ \t]+", " ", _LOST_COMMA.sub(", ", text)).lower()
 
 
