@@ -1,6 +1,6 @@
 """Questions in six languages: how often the entry that answers comes first, and among the first five.
 
-    python benchmarks/languages.py [--json]
+    python benchmarks/languages.py
 
 Asks the configured library, whose books are in English, the twenty questions of `languages.jsonl` in each language, in one wording.
 Run it before and after ``lorekeeper model multilingual``.
@@ -8,12 +8,10 @@ Run it before and after ``lorekeeper model multilingual``.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import sys
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from lorekeeper.entities import SEARCHED
@@ -36,7 +34,8 @@ async def measure() -> Mapping[str, Mapping[str, int]]:
         for line in QUESTIONS.read_text("utf-8").splitlines():
             question = json.loads(line)
             page = await library.searcher.search(Query(types=SEARCHED, text=question["query"], limit=NEAR))
-            found = [is_answer(result.entity.name, question["names"]) for result in page.results]
+            answers = set(map(fold, question["names"]))  # whatever stands in brackets behind a name
+            found = [fold(result.entity.name.partition(" (")[0]) in answers for result in page.results]
             own = counts[question["lang"]]
             own["questions"] += 1
             own["first"] += any(found[:1])
@@ -44,24 +43,11 @@ async def measure() -> Mapping[str, Mapping[str, int]]:
     return counts
 
 
-def is_answer(name: str, wanted: Collection[str]) -> bool:
-    """Whether an entry answers, whatever stands in brackets behind its name."""
-    return fold(name.partition(" (")[0]) in map(fold, wanted)
-
-
-def main() -> int:
+def main() -> None:
     """Ask, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    as_json = parser.parse_args().json
-    counts = asyncio.run(measure())
-    if as_json:
-        print(json.dumps(counts))
-        return 0
-    for language, own in counts.items():
+    for language, own in asyncio.run(measure()).items():
         print(f"{language}: first {own['first']}, among five {own['five']} of {own['questions']}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

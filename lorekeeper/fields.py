@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from lorekeeper.folding import fold, fold_kind
+
+_ROWS = (Path(__file__).parent / "data" / "field_labels.tsv").read_text("utf-8").splitlines()[1:]
+LABELS = {name: (terms.split(), label, unit) for name, terms, label, unit in (row.split("\t") for row in _ROWS)}
+"""For a field: the words of a query that ask for it, its label, and its unit."""
 
 Value = str | int | float | bool | tuple[str, ...]
 

@@ -25,6 +25,7 @@ from lorekeeper.entities import (
 )
 from lorekeeper.errors import FilterError
 from lorekeeper.field_values import SCALE, Stored, loaded, read_text, require_unicode, seconds_of, stored
+from lorekeeper.fields import LABELS
 from lorekeeper.folding import fold, fold_property
 from lorekeeper.printable import MAX_SHOWN, shown
 from lorekeeper.where import EXAMPLE, FieldTest, not_a_test, parse_where
@@ -308,7 +309,7 @@ def _conditions(collection: Collection, test: FieldTest) -> list[Condition]:
         if with_key or not (is_state or _owners(test.field)):
             field, test = own, _of_property(test, with_key=with_key)
     if field is None:
-        raise not_a_test(test.text, _unknown_field(collection, test.field))
+        raise not_a_test(test.text, _unknown_field(collection, test))
     try:
         conditions = _of_test(field, test)
     except FilterError as error:
@@ -340,10 +341,10 @@ def _owners(name: str) -> list[str]:
     return [other.name for other in COLLECTIONS.values() if named_field(other, name)]
 
 
-def _unknown_field(collection: Collection, name: str) -> str:
-    if owners := _owners(name):
-        return f"{name} is a field of {' and '.join(owners)}, not of {collection.name}, whose texts semantic_query searches"
-    return unknown_name(name, list(collection.filters), f"field of {collection.name}")
+def _unknown_field(collection: Collection, test: FieldTest) -> str:
+    if owners := _owners(test.field):
+        return f"{test.field} is a field of {' and '.join(owners)}, not of {collection.name}, whose texts semantic_query searches"
+    return unknown_field(test.field, [collection], f"field of {collection.name}", alone=not test.sign)
 
 
 def _of_test(field: Field, test: FieldTest) -> list[Condition]:
@@ -483,24 +484,38 @@ LIKE = 0.8
 _ENDING = re.compile(r"(?<=..)(?:ies|ing|y|es|e|s|ed)$")
 
 
-def unknown_name(name: str, known: list[str], what: str, *, brief: bool = False) -> str:
+def unknown_field(name: str, types: Iterable[Collection], what: str, *, alone: bool = False) -> str:
+    """The message for a field that none of some types has; in place of a word that stands alone it suggests whole tests."""
+    known = {each: field for collection in types for each, field in collection.filters.items()}
+    numbers = [each for each, field in known.items() if alone and field.type.ordered and field.omitted]
+    return unknown_name(name, list(known), what, tests={each: f"{each.replace('_', '.')}>0" for each in numbers})
+
+
+def unknown_name(
+    name: str, known: list[str], what: str, *, brief: bool = False, tests: Mapping[str, str] | None = None
+) -> str:
     """The message for a misspelt name: the nearest known ones first, then all of them; of very many, only the nearest.
+
+    A name is near by its letters, by another form of a word in it, or by the words that ask for the field of that name.
 
     Args:
         name: as it was given.
         known: the names there are.
         what: they name.
         brief: whether the nearest are enough, as on a page, which has little room.
+        tests: what is suggested in place of a name.
     """
     word = _ENDING.sub("", name.lower().strip("-"))
     within = [
-        each for each in dict.fromkeys(known) if word in (_ENDING.sub("", part) for part in re.split("[_-]", each))
+        each
+        for each in dict.fromkeys(known)
+        if word in (_ENDING.sub("", part) for part in (*re.split("[_-]", each), *LABELS.get(each, ((),))[0]))
     ]
     near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1, cutoff=LIKE)
     near = near or within[:NEAREST] or difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
     called = _TYPES_CALLED.get(name.lower()) if what == "type" else None
     if called in known:
         near = [called]
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+    hint = f"did you mean {' or '.join(repr((tests or {}).get(each, each)) for each in near)}?" if near else ""
     listed = f"known: {', '.join(known)}" if not near or (len(known) <= MOST_LISTED and not brief) else ""
     return f"unknown {what}: {shown(name)}; {' '.join(filter(None, [hint, listed]))}"

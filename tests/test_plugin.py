@@ -364,7 +364,7 @@ async def test_maintenance_says_which_types_of_other_programs_it_leaves_alone(ba
         await cache.store_entities([ALBATROSS, PETREL], "ships")
         await cache.store_entities(SPELLS, "spells")
     env = environment(tmp_path, CACHE_BACKEND=backend)
-    done = run_lorekeeper(tmp_path, "doctor", env=env)
+    done = run_lorekeeper(tmp_path, "doctor", "--json", env=env)
     assert "also 2 ships of another program, which are not examined" in " ".join(done.stdout.split())
     done = run_lorekeeper(tmp_path, "backup", str(tmp_path / "all.zip"), env=env)
     assert "Left out: 2 ships, which only the program that declares them can read." in " ".join(done.stdout.split())

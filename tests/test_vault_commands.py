@@ -97,7 +97,7 @@ def test_people_read_the_same(command, vault):
         "  1 place, 1 note of no kind",
     ]
     assert command("vault", "check")[:2] == (0, "  1 place, 1 note of no kind\nNo problems found in 2 notes.\n")
-    assert "vault vault: " in " ".join(command("doctor")[1].split())
+    assert '"vault vault"' in command("doctor", "--json")[1]
     assert "The files of the vaults" in " ".join(command("backup", "b.zip")[1].split())
 
 

@@ -181,7 +181,11 @@ def test_a_filter_restricts_a_search_to_the_types_that_have_it(filters, types):
         (["creatures", "rules"], "school:evocation", r"school is a filter of spells: .*types=\['spells'\]"),
         (SEVERAL, "school:evocation cr>3", r"no type has all of these filters: school is a filter of spells; cr is"),
         (SEVERAL, "scool:evocation", r"unknown filter: 'scool'; did you mean 'school'\?"),
-        (SEVERAL, "cr>=5 flies", r"unknown filter: 'flies'; did you mean 'speed_fly'\?"),
+        (SEVERAL, "cr>=5 flies", r"unknown filter: 'flies'; did you mean 'speed\.fly>0'\?"),
+        (SEVERAL, "swims", r"unknown filter: 'swims'; did you mean 'speed\.swim>0'\?"),
+        (SEVERAL, "weakness", r"unknown filter: 'weakness'; did you mean 'vulnerable'\?"),
+        (SEVERAL, "telepathic", r"unknown filter: 'telepathic'; did you mean 'telepathy>0'\?"),
+        (SEVERAL, "slowest<20", r"unknown filter: 'slowest'; did you mean 'speed_walk'\?"),
     ],
 )
 def test_filters_that_no_searched_type_has_are_refused_with_those_that_do(types, where, reason):

@@ -29,7 +29,7 @@ ACTIONS = {
     "rotate": "print a new token; the old one stops working",
 }
 
-GIVEN = "Token for {name}, shown only once, since its hash alone is stored. Clients send 'Authorization: Bearer TOKEN'."
+GIVEN = "Token for {name}, shown only once; clients send 'Authorization: Bearer TOKEN'"
 
 LINKED = """This link, also as a QR code, signs in the browser of {name}, once, within seven days.
 The browser must be able to reach the server: run 'lorekeeper serve --transport http --host 0.0.0.0'. --url names another one."""

@@ -68,22 +68,6 @@ class _Console(Console):
         for line in broken(self._marked(text), self.columns - indent):
             super().print(Text(" " * indent) + line if indent else line, soft_wrap=True)
 
-    def print_row(self, label: str, text: str, width: int) -> None:
-        """Print a label, and beside it a text; below it where there is too little room beside it.
-
-        Args:
-            label: printed as it is.
-            text: may have markup.
-            width: columns of the longest label.
-        """
-        marked, room = self._marked(text), self.columns - width - 2
-        if room < width or any(cell_len(word) > room for word in marked.plain.split()):
-            super().print(Text(label), soft_wrap=True)
-            self.print_indented(marked, 2)
-            return
-        for n, line in enumerate(broken(marked, room)):
-            super().print(Text(f"{'' if n else label:{width}}  ") + line, soft_wrap=True)
-
     @property
     def columns(self) -> int:
         """How wide lines may be."""
@@ -433,13 +417,9 @@ def print_fixes(fixes: Fixes) -> None:
 
 
 def print_findings(findings: Findings) -> None:
-    """Settings that somebody has set, with their origins, then each check, those that failed last."""
-    chosen = [setting for setting in findings.settings if setting["from"] != "default"]
-    width = max((len(setting["name"]) for setting in chosen), default=0)
-    for setting in chosen:
-        said = f"{plain(setting['value']) or 'not set'}  [dim]({plain(setting['from'])})[/]"
-        console.print_row(setting["name"], said, width)
-    console.print(f"[dim]{'All' if not chosen else 'The other'} settings are the default; --json lists them.[/]\n")
-    for check in sorted(findings.checks, key=lambda check: not check.ok):
-        mark = "[green]ok[/]  " if check.ok else "[red]bad[/] "
-        console.print(f"{mark} {plain(check.name)}: {plain(check.message)}")
+    """What is wrong, and how many other checks passed."""
+    wrong = [check for check in findings.checks if not check.ok]
+    for check in wrong:
+        console.print(f"[red]bad[/] {plain(check.name)}: {plain(check.message)}")
+    passed = quantity(len(findings.checks) - len(wrong), "check")
+    console.print(f"{passed} passed. [dim]--json lists them, with all settings and where each came from.[/]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from lorekeeper.filters import (
     known_filters,
     named_field,
     require_unicode,
-    unknown_name,
+    unknown_field,
     where_text,
 )
 from lorekeeper.where import parse_where
@@ -150,16 +150,15 @@ def types_with(types: Sequence[str], filters: Mapping[str, object]) -> list[str]
     having |= {test.field: [t for t in COLLECTIONS if named_field(COLLECTIONS[t], test.field)] for test in tests}
     knowing = [t for t in types if all(t in having[name] for name in having)]
     if not knowing:
-        raise FilterError(_nobody_knows(types, having))
+        raise FilterError(_nobody_knows(types, having, {test.field for test in tests if not test.sign}))
     return knowing
 
 
-def _nobody_knows(types: Sequence[str], having: Mapping[str, Sequence[str]]) -> str:
-    """Why no type of those searched has all fields."""
+def _nobody_knows(types: Sequence[str], having: Mapping[str, Sequence[str]], alone: Set[str]) -> str:
+    """Why no type of those searched has all fields, of which some stand alone."""
     for name, owners in having.items():
         if not owners:
-            known = {field: None for t in types for field in COLLECTIONS[t].filters}
-            return unknown_name(name, list(known), "filter")
+            return unknown_field(name, map(COLLECTIONS.__getitem__, types), "filter", alone=name in alone)
         if not set(owners) & set(types):
             return f"{name} is a filter of {' and '.join(owners)}: search these types alone, with types={list(owners)}"
     owned = "; ".join(f"{name} is a filter of {' and '.join(owners)}" for name, owners in having.items())

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lorekeeper.entities import MADE, MADE_ONCE, REVISION, Entity, Value, made_once, remembered
+from lorekeeper.fields import LABELS
 from lorekeeper.folding import fold
 from lorekeeper.records import Feature
 from lorekeeper.records.notes import BETWEEN
@@ -84,10 +84,6 @@ DEFENCES, ROOMY = ("immune", "resistant", "vulnerable"), 300
 
 DECISIVE = ("regenerat", "rejuvenat", "immun", "fortitude", "aversion", "sensitiv", "weakness", "absor")
 """What is in the names of the traits that decide how a creature is beaten: they are shown before others."""
-
-_ROWS = (Path(__file__).parent.parent / "data" / "field_labels.tsv").read_text("utf-8").splitlines()[1:]
-FIELDS = {name: (terms, label, unit) for name, terms, label, unit in (row.split("\t") for row in _ROWS)}
-"""For a field: the words of a query that ask for it, its label, and its unit."""
 
 _SAID = {"range": range_of, "casting_time": casting_time_of}
 """Fields that are shown as the source says them."""
@@ -295,11 +291,11 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
     wanted = _fields_of(query).union(asked)
     parts = []
     fields = as_spelt(entity).fields if wanted else {}
-    for name in FIELDS if wanted else ():
+    for name in LABELS if wanted else ():
         value = fields.get(name)
         if name not in wanted or value is None or (not value and not name.startswith("save_")):
             continue
-        _, label, unit = FIELDS[name]
+        _, label, unit = LABELS[name]
         label = OF_CHARACTERS.get(name, label) if entity.type == "characters" else label
         text = _SAID[name](entity) if name in _SAID else _value(value, unit)
         is_bare = isinstance(value, int) and not unit
@@ -312,7 +308,7 @@ def field_line(entity: Entity, query: str, asked: Collection[str] = ()) -> str:
 def _fields_of(query: str) -> frozenset[str]:
     """The fields that words of a query ask for."""
     words = set(fold(query).split())
-    return frozenset(name for name, (terms, _, _) in FIELDS.items() if not words.isdisjoint(terms.split()))
+    return frozenset(name for name, (terms, _, _) in LABELS.items() if not words.isdisjoint(terms))
 
 
 @made_once(lambda rows: tuple(itertools.starmap(Section, rows)))
