@@ -28,11 +28,11 @@ help:
 	@echo "make vectors build the data package of the open books' vectors, from the Open5e files at LOREKEEPER_CORPUS, in dist/"
 	@echo "make bundle  build the bundle for desktop apps, dist/lorekeeper-VERSION.mcpb (needs npx)"
 	@echo "make release-check  build all of a release into dist/ and check it: wheel, sdist, bundle, server.json, plugin, checksums"
-	@echo "make venv    only the virtual environment, in $(VENV)"
+	@echo "make venv    the virtual environment, in $(VENV), and the library that new ones begin as"
 	@echo "make clean   remove the environment and everything that was built"
 
 venv: $(READY) $(BOOKS)
-	@:
+	@$(BIN)/python -m scripts.build_ready_library
 
 # What users install, and the model's package without the PyTorch that it asks for.
 $(BASE): pyproject.toml constraints.txt

@@ -4,9 +4,9 @@
 
 CORPUS has the objects of Open5e (`entities`) and the SRD 5.2 in Markdown (`srd52`). Open5e's entries are compared with the SRD 5.2
 in Markdown, and with those of the packages of ``data-packages.txt``. Each paragraph of the printed pages is looked for in the
-entries: it stands in one. Prints how many facts agree, every difference that `scripts/books/known.toml` does not explain, and every
-row of that table that explains nothing. Exit
-status 1 if there is any.
+entries: it stands in one; and each sentence of the objects, unless the pages have other words. Prints how many facts agree, every
+difference that `scripts/books/known.toml` does not explain, and every row of that table that explains nothing. Exit status 1 if
+there is any.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lorekeeper.intake.superseded import DOCUMENTS
 from scripts.books import markdown, ours
 from scripts.books.facts import Book, Facts
 from scripts.books.facts import name as name_of
-from scripts.books.pages import strays
+from scripts.books.pages import strays, untold
 
 KNOWN = Path(__file__).with_name("books") / "known.toml"
 
@@ -157,6 +157,13 @@ def compare_pages(document: str) -> Comparison:
     return _explained({kind: (0, number, 0, 0) for kind, number in Counter(each.kind for each in found).items()}, found)
 
 
+def compare_objects(document: str) -> Comparison:
+    """Look for each sentence of the objects of a document in its entries."""
+    title = f"{document} objects"
+    found = [Difference(title, kind, key, "", "", sentence) for key, kind, sentence in untold(document)]
+    return _explained({kind: (0, number, 0, 0) for kind, number in Counter(each.kind for each in found).items()}, found)
+
+
 def _explained(rows: Mapping[str, tuple[int, int, int, int]], found: Iterable[Difference]) -> Comparison:
     table, explained, unexplained = known(), [], []
     for each in found:
@@ -175,6 +182,7 @@ def books(corpus: Path) -> Mapping[str, Comparison]:
         title = f"{document} packages"
         found[title] = compare(title, mine, ours.packaged(document))
         found[f"{document} pages"] = compare_pages(document)
+        found[f"{document} objects"] = compare_objects(document)
     return found
 
 

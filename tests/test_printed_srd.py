@@ -73,10 +73,11 @@ def test_the_whole_document(whole: tuple[str, Imported]):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("whole_starter")
-def test_every_paragraph_stands_in_one_entry(whole: tuple[str, Imported]):
-    found = compare_books.compare_pages(f"srd-{whole[0]}")
-    assert [*map(str, found.unexplained)] == []
-    assert len(found.explained) > 100
+def test_every_paragraph_and_every_sentence_of_the_objects_stands_in_one_entry(whole: tuple[str, Imported]):
+    pages, objects = (look(f"srd-{whole[0]}") for look in (compare_books.compare_pages, compare_books.compare_objects))
+    assert [*map(str, (*pages.unexplained, *objects.unexplained))] == []
+    assert len(pages.explained) > 100
+    assert {kind for kind, row in objects.rows.items() if row[1]} == {"in other words", "nowhere"}
 
 
 @pytest.mark.slow

@@ -281,6 +281,7 @@ async def test_each_rule_of_2024_is_found_by_its_name_its_first_phrase_and_a_que
     assert {name for name, _ in later} == {name for name, _ in rows}
     async with Library.from_settings(settings(milvus_db_path=tmp_path / "milvus.db", offline=1)) as library:
         await library.load_starter()
+        assert library.embedding.computed == 0, "nothing is embedded: all vectors of the first books ship"
 
         async def found(**asked: Any) -> list[str]:
             page = await library.search(Query(["rules"], edition=("2024",), **asked))
