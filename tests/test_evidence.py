@@ -229,7 +229,7 @@ def test_a_class_is_listed_with_what_it_gets_by_level():
     data = {"name": "Guard", "desc": "", "features": features}
     guard = make("guard", type="character_options", kind="class", data=data)
     assert overview(guard, 220, read(guard)).text == "By level: 1: Oath; 2: Second Breath; 5: Second Breath."
-    assert evidence(guard, "swear", limit=60).text.startswith("Oath: You swear.")
+    assert evidence(guard, "swear", limit=60).text.startswith("Level 1: Oath: You swear.")
     assert evidence(guard, "how fast at level 5").text.startswith("Level 5: Second Breath; Stride +10 ft. ")
 
 

@@ -2,7 +2,8 @@
 
 One rule for all of it: the names of an entry, and of a class the headings of its features that are near, are compared with a
 wording. If what is left of that beside the names in it only asks for what entries have, or is a number, the entries are meant, and
-count as named. If more is left of a short wording, they rank higher by keywords, by the share of the wording that the name is.
+count as named. One that tells what is left counts more: "when does a fighter get extra attack" asks the fighter. If more is left
+of a short wording, they rank higher by keywords, by the share of the wording that the name is.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ MAX_HAVING = 6
 AS_NAMED = 0.9
 """How similar the name of an entry counts that a question is about: one that is itself called so is nearer."""
 
-OF_CLASS = 0.97
-"""The same of a class of which a question asks what it gets at a level: it is no question about the rule of that name."""
+OF_PART = 0.97
+"""The same of one that tells all else that the question says: it is no question about the rule of that name."""
 
 OPTIONS = "character_options"
 """The type of classes, whose features come level by level."""
@@ -67,12 +68,6 @@ def asking_stems() -> frozenset[str]:
 def _beside_names() -> frozenset[str]:
     """The same, and who does it: "what level do wizards get fireball" is about the fireball."""
     return asking_stems() | stems(" ".join(_listed("class")))
-
-
-@cache
-def _of_levels() -> frozenset[str]:
-    """The same as `_asking`, and what classes have by level: "wizard cantrips known at level 4" asks for a row of the wizard."""
-    return asking_stems() | stems(" ".join(_listed("column")))
 
 
 @dataclass(frozen=True)
@@ -112,11 +107,14 @@ class _Wording:
             return False
         return not own <= _beside_names()
 
-    def asks_of_class(self, own: frozenset[str]) -> bool:
-        """Whether it asks what a class gets at a level."""
-        rest = self.words - own
-        is_level = any(map(_NUMBER.fullmatch, rest))
-        return is_level and own < self.words and all(w in _of_levels() or _NUMBER.fullmatch(w) for w in rest)
+    def asks_for_part(self, own: frozenset[str], of: str, headings: Iterable[frozenset[str]], passage: str) -> bool:
+        """Whether it has the name of an entry, of a type, and says beside it only what that tells: an option by its headings, and
+        at a level by what classes have by level; another entry in a passage."""
+        rest, levels = self.words - own - _beside_names(), frozenset(filter(_NUMBER.fullmatch, self.words))
+        if not (rest and own and own < self.words and (of == OPTIONS or self.may_name(own, of))):
+            return False
+        columns = levels and levels | stems(" ".join(_listed("column")))
+        return rest <= (columns.union(*headings) if of == OPTIONS else stems(_NUMBER.sub("", fold(passage))))
 
     def subjects(self, names: Iterable[tuple[frozenset[str], str]]) -> set[frozenset[str]]:
         """Those of some names, of types, of whose entries it asks something: the longest, beside each other."""
@@ -138,6 +136,7 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """
     number = COMMON * max(found.count, LARGE_LIBRARY)
     asked = [_Wording.of(wording, lambda word: found.occurring.get(word, 0) > number) for wording in wordings]
+    only = asked[0] if len(asked) == 1 else None
     beginnings = {own[:BEGINNING] for each in asked for own in each.words}
     names = {
         key: stems(_words(found.all_ranked[key].name))
@@ -152,15 +151,15 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     having: dict[Key, Ranked] = {}
     for key in found.heads:
         hit, own = found.all_ranked[key], names.get(key, frozenset[str]())
-        headings = _headings(hit) if key[0] == OPTIONS and len(asked) == 1 else set[frozenset[str]]()
-        is_class = key[0] == OPTIONS and bool(own) and any(each.asks_of_class(own) for each in asked)
-        if own in subjects or is_class:
-            named[key] = hit._replace(score=OF_CLASS if is_class else AS_NAMED)
+        headings = _headings(hit) if key[0] == OPTIONS and only else set[frozenset[str]]()
+        is_part = only is not None and only.asks_for_part(own, key[0], headings, hit.passage)
+        if own in subjects or is_part:
+            named[key] = hit._replace(score=OF_PART if is_part else AS_NAMED)
         elif any(each.may_name(own) and each.is_about(own, whole=True) for each in asked for own in headings):
             having[key] = hit._replace(score=AS_NAMED)
         called = stems(_words(hit.name)) if key[0] == NOTES else own
         parts = [called, *(heading for heading in headings if len(heading) > 1)]
-        if len(asked) == 1 and (share := max(map(asked[0].share, parts))):
+        if only and (share := max(map(only.share, parts))):
             shares[key] = share
     if len({canonical_name(hit.name) for hit in having.values()}) <= MAX_HAVING:
         named |= having

@@ -193,6 +193,8 @@ def evidence(
     if lead and set(_WORD.findall(fold(body.text))) <= set(_WORD.findall(fold(lead))):
         body = Evidence("", body.section)  # the fields have said it
     told = with_rows(body.text, dict(_rows(entity))) if ";" in body.text else body.text
+    if told.startswith(f"{body.section}: ") and body.section and not lead:
+        lead = _gained_at(entity, body.section)
     shown = repaired_excerpt(entity, f"{lead} {told}".strip()) or facts(entity)
     return Evidence(snippet(shown, limit, FULL), body.section)
 
@@ -224,6 +226,12 @@ def level_line(entity: Entity, query: str) -> str:
     ]
     said = [*filter(None, [", ".join(gained)]), *cells]
     return f"Level {level}: {'; '.join(said).rstrip('.')}." if said else ""
+
+
+def _gained_at(entity: Entity, feature: str) -> str:
+    """The level at which a class gets a feature: "Level 5:"; "" if it does not say that."""
+    gained = (each.levels[0][0] for each in _features(entity) if each.name == feature and each.levels)
+    return next((f"Level {level}:" for level in gained), "")
 
 
 def levels(entity: Entity) -> str:
