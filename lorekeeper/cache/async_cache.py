@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -56,7 +56,7 @@ class ThreadedCache(LibraryCache):
     async def call(self, operation: Operation[T], subject: Subject, *arguments: Any) -> T:
         """Perform an operation by the store, in a thread; what is not for the store alone by the method of its name."""
         if operation.blocking is not None:
-            run = asyncio.to_thread if operation.in_view is InView.LIBRARY else self._read
+            run = asyncio.to_thread if operation.in_view is InView.LIBRARY else apart
             return await run(operation.blocking, self._store, subject, *arguments)
         answer: T = await getattr(self, f"_{operation.name}")(subject, *arguments)
         return answer
@@ -73,22 +73,16 @@ class ThreadedCache(LibraryCache):
         """Fingerprint of the current model. EmbeddingError if it cannot be loaded."""
         return self._embedding.fingerprint or (await outside(self._embedding.provider)).fingerprint
 
-    async def _read(self, function: Callable[..., T], *arguments: Any) -> T:
-        """What a function returns that only reads, called in a thread; that is this one in a search which reads a snapshot."""
-        if self.has_snapshots:
-            return await apart(function, *arguments)
-        return await asyncio.to_thread(function, *arguments)
-
     async def _open(self, _: None, types: Sequence[str]) -> None:
         await asyncio.to_thread(self._store.open, types)
 
     # --- by meaning --------------------------------------------------------------------------------------------------
 
     async def _rank_semantic(self, asked: Asked, query: str | Sequence[str], limit: int) -> list[Ranked]:
-        if not self._embedding.loaded and await self._read(self._store.embedding_of, asked.entity_type) is None:
+        if not self._embedding.loaded and await apart(self._store.embedding_of, asked.entity_type) is None:
             return []
         vector, embedding = await self._direction(query), await self.fingerprint()
-        return await self._read(self._store.rank_semantic, asked, vector, limit, embedding)
+        return await apart(self._store.rank_semantic, asked, vector, limit, embedding)
 
     async def _phrase_similarities(
         self, _: None, query: str | Sequence[str], names: Collection[tuple[str, str]]

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
-import itertools
 import logging
 import os
 import shutil
@@ -34,7 +33,7 @@ from lorekeeper.cache.milvus.collections import Collections, Passages
 from lorekeeper.cache.milvus.failover import EmbeddedBackend
 from lorekeeper.cache.milvus.rows import FORMAT, REBUILT, RECORDS, CollectionInfo
 from lorekeeper.cache.milvus.sharing import read_server
-from lorekeeper.cache.milvus.store import Companion, Copy, MilvusStore, TypeState
+from lorekeeper.cache.milvus.store import Companion, MilvusStore, TypeState
 from lorekeeper.cache.protocol import Identity, Progress, Ranked
 from lorekeeper.cache.snapshot import once
 from lorekeeper.cache.store import Chunked, require_model
@@ -99,7 +98,7 @@ class EmbeddedStore(MilvusStore):
         shared: bool = True,
         searches_itself: bool = False,
     ) -> None:
-        self.path, self._searches_itself = path, searches_itself
+        self.path, self.searches_itself = path, searches_itself
         companion = Companion(companion_path, types)
         self.embedded = EmbeddedBackend(path, self._settle_later, shared=shared)
         collections = Collections(self.embedded, self.verify)
@@ -107,7 +106,7 @@ class EmbeddedStore(MilvusStore):
         self._unusable = set[str]()
         self._described: dict[str, tuple[str, CollectionInfo]] = {}
         self._copy_after: dict[str, float] = {}
-        self._grace_until: float | None = None
+        self._grace = GRACE_SECONDS
         self._unchecked = ""
         self._written = "", BULK_ROWS + 1  # comparing may have opened all
         self._settling: threading.Timer | None = None
@@ -145,7 +144,7 @@ class EmbeddedStore(MilvusStore):
     def end_rebuild(self, entity_type: str) -> None:
         super().end_rebuild(entity_type)
         info = self.collections.info(entity_type)
-        if info is not None and self._searches_itself:
+        if info is not None and self.searches_itself:
             self.companion.seal({entity_type: (info.as_text(), "")})
         elif info is not None:
             self._copy_vectors(entity_type, info)
@@ -153,7 +152,7 @@ class EmbeddedStore(MilvusStore):
     def _collection(self, entity_type: str, vectors: Vectors, embedding: str) -> CollectionInfo:
         is_new = self.collections.info(entity_type) is None
         info = super()._collection(entity_type, vectors, embedding)
-        if is_new and not self._searches_itself:
+        if is_new and not self.searches_itself:
             self.companion.copy_vectors(entity_type, info, list)
         return info
 
@@ -171,15 +170,11 @@ class EmbeddedStore(MilvusStore):
 
     def ask(self, name: str, empty: Callable[[], Any], *arguments: Any) -> Any:
         """By the companion; entries that it lacks, or has while they are written, by the collection."""
-        if name != "load":
-            return super().ask(name, empty, *arguments)
-        entity_type, identities = arguments
-        info = self._info(entity_type)
-        copies = self.companion.ask("copies", list, entity_type, info.store, identities) if info else []
-        if copies is None or len(copies) < len(identities):
-            self._openings[entity_type].wait()
-            return self.collections.load(entity_type, identities)
-        return copies
+        answer = super().ask(name, empty, *arguments)
+        if name == "load" and (len(answer) < len(arguments[1]) or not self.companion.state(arguments[0]).finished):
+            self._openings[arguments[0]].wait()
+            return self.collections.load(*arguments)
+        return answer
 
     def rank_semantic(self, selection: Selection, vector: Vectors, limit: int, embedding: str) -> list[Ranked]:
         entity_type = selection.entity_type
@@ -200,12 +195,12 @@ class EmbeddedStore(MilvusStore):
             self.backend.open()
         for entity_type in types:
             info = self._info(entity_type) if self._ready(entity_type) else None
-            if info is not None and self._searches_itself:
+            if info is not None and self.searches_itself:
                 self.backend.load_collection(entity_type)
             elif info is not None and self._vectors_ready(entity_type, info):
                 self.companion.ask("matrix", list, entity_type)
         self.companion.store_matrices()
-        if not self._searches_itself:
+        if not self.searches_itself:
             self._settle()
 
     def close(self) -> None:
@@ -214,7 +209,7 @@ class EmbeddedStore(MilvusStore):
             self._settling.cancel()
         self.companion.store_matrices()
         super().close()
-        self._grace_until = None
+        self._grace = GRACE_SECONDS
 
     def undeclared(self) -> dict[str, int]:
         return {} if self.is_new() else super().undeclared()
@@ -227,7 +222,7 @@ class EmbeddedStore(MilvusStore):
             "role": self.embedded.role,
             "keyword index": str(self.companion.path),
             "Milvus Lite": f"{importlib.metadata.version('milvus-lite')}, {_OPEN[self.embedded.role]}",
-            "vectors": "searched by Milvus Lite, as LOREKEEPER_MILVUS_SEARCH says" if self._searches_itself else copied,
+            "vectors": "searched by Milvus Lite, as LOREKEEPER_MILVUS_SEARCH says" if self.searches_itself else copied,
         }
         server = read_server(self.path)
         if server and self.embedded.role in ("server", "client"):
@@ -244,7 +239,7 @@ class EmbeddedStore(MilvusStore):
 
     def _vectors_ready(self, entity_type: str, info: CollectionInfo, vector: Vectors | None = None) -> bool:
         """Whether the companion has the vectors of a collection, which are copied if need be; else Milvus Lite searches."""
-        if self._searches_itself or (vector is not None and len(vector) != info.dimension):
+        if self.searches_itself or (vector is not None and len(vector) != info.dimension):
             return False
         if self.companion.has_vectors(entity_type, info):
             return True
@@ -277,22 +272,6 @@ class EmbeddedStore(MilvusStore):
 
         self.companion.copy_vectors(entity_type, info, batches)
 
-    def _copies(self, chunked: Chunked, vectors: Vectors) -> list[Copy]:
-        if self._searches_itself:
-            return super()._copies(chunked, vectors)
-        remaining = iter(vectors)
-        return [Copy(entity, texts, list(itertools.islice(remaining, len(texts)))) for entity, texts in chunked]
-
-    def _stored_copies(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Copy]:
-        if self._searches_itself:
-            yield from super()._stored_copies(entity_type, identities)
-            return
-        found = {
-            key: value for part in self.collections.passages(entity_type, identities) for key, value in part.items()
-        }
-        for entity in self._each(entity_type, identities):
-            yield Copy(entity, *found[entity.identity])
-
     # --- types that are being compared -----------------------------------------------------------------------------
 
     def _info(self, entity_type: str) -> CollectionInfo | None:
@@ -316,11 +295,9 @@ class EmbeddedStore(MilvusStore):
 
     def _compared(self, entity_type: str) -> CollectionInfo | None:
         """Open a type; if that takes longer than a question waits, or cannot be done, the description that was there before."""
-        left, now = self._left(entity_type), time.monotonic()
-        if left and self._grace_until is None:
-            self._grace_until = now + GRACE_SECONDS
+        left, began = self._left(entity_type), time.monotonic()
         try:
-            with at_most(max(0.0, (self._grace_until or now) - now)) if left else contextlib.nullcontext():
+            with at_most(self._grace) if left else contextlib.nullcontext():
                 self._companion_opening.wait()
                 self._openings[entity_type].wait()
             self._unchecked = ""
@@ -333,6 +310,8 @@ class EmbeddedStore(MilvusStore):
             self._unchecked = str(error)
         else:
             return None
+        finally:
+            self._grace = max(0.0, self._grace - (time.monotonic() - began))
         return left
 
     def _recorded(self, entity_type: str, state: TypeState) -> CollectionInfo | None:
@@ -346,15 +325,15 @@ class EmbeddedStore(MilvusStore):
         return self._described[entity_type][1]
 
     def _left(self, entity_type: str) -> CollectionInfo | None:
-        """The description of a collection that is not sealed any more, as it was sealed, if the companion has all of it."""
+        """The description of a collection as it was when it was sealed last, if the companion has all of it."""
         if not self.path.is_dir() or not self.companion.path.exists():
             return None
         self._companion_opening.wait()
         state = self.companion.state(entity_type)
-        info = self._recorded(entity_type, state) if state.finished and not self._is_sealed(entity_type) else None
+        info = self._recorded(entity_type, state) if state.finished else None
         if info is None or info.store != state.store or not info.is_current(entity_type, FORMAT):
             return None
-        return info if self._searches_itself or self.companion.has_vectors(entity_type, info) else None
+        return info if self.searches_itself or self.companion.has_vectors(entity_type, info) else None
 
     def _examine(self, entity_type: str) -> None:
         if self._is_sealed(entity_type):
@@ -437,7 +416,7 @@ class EmbeddedStore(MilvusStore):
         """Close Milvus Lite after a while; if it is used then, it is opened again."""
         if self._settling:
             self._settling.cancel()
-        if self._searches_itself:
+        if self.searches_itself:
             return
         self._settling = threading.Timer(SETTLE_SECONDS, partial(copy_context().run, self._settle))
         self._settling.daemon = True
@@ -503,7 +482,7 @@ def files_state(library: Path, name: str) -> str | None:
         for path, file in sorted(
             item for collection in own for item in _files(collection, (bundled_library.COLLECTIONS,))
         ):
-            with Path(file).open("rb") as content:
+            with Path(file).open("rb", buffering=0) as content:
                 size = content.seek(0, os.SEEK_END)
                 content.seek(max(0, size - END_BYTES))
                 end = hashlib.blake2b(content.read(), digest_size=16).hexdigest()

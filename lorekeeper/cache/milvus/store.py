@@ -11,6 +11,7 @@ state Milvus Lite's files were when they and the companion had been compared.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import sqlite3
@@ -143,13 +144,6 @@ class Companion(PassageCatalogue):
         sealed = None if description is None else (description, files)
         return TypeState(self.version_in(c, entity_type), store, bool(finished), (vectors[0], vectors[1]), sealed)
 
-    def copies(
-        self, c: sqlite3.Connection, entity_type: str, store: str, identities: Sequence[Identity]
-    ) -> list[Entity] | None:
-        """The entities of these identities, as `load` has them; None if they may differ from those of that store."""
-        state = self._state_in(c, entity_type)
-        return self.load(c, entity_type, identities) if (state.store, state.finished) == (store, True) else None
-
     def unfinished(self, entity_type: str) -> list[Identity]:
         """The entities of pending writes: those that began and have not ended."""
         sql = "SELECT DISTINCT document, slug FROM unfinished WHERE type = ?"
@@ -270,6 +264,9 @@ class MilvusStore(Store):
     """
 
     backend_name = "milvus"
+
+    searches_itself = True
+    """Whether the collections search by meaning, so that the companion gets no vectors."""
 
     def __init__(self, backend: LazyBackend, collections: Collections, companion: Companion) -> None:
         self.types = companion.file.types
@@ -451,13 +448,18 @@ class MilvusStore(Store):
         identities = self.collections.identities(entity_type)
         self.companion.rebuild(entity_type, store, lambda: self._each(entity_type, identities))
 
-    def _copies(self, chunked: Chunked, _vectors: Vectors) -> list[Copy]:
-        """What the companion gets of entities that are written; it has no vectors of a server's."""
-        return [Copy(entity) for entity, _ in chunked]
+    def _copies(self, chunked: Chunked, vectors: Vectors) -> list[Copy]:
+        """What the companion gets of entities that are written."""
+        if self.searches_itself:
+            return [Copy(entity) for entity, _ in chunked]
+        remaining = iter(vectors)
+        return [Copy(entity, texts, list(itertools.islice(remaining, len(texts)))) for entity, texts in chunked]
 
     def _stored_copies(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Copy]:
         """What the companion gets of entities that were written before."""
-        return map(Copy, self._each(entity_type, identities))
+        passages = () if self.searches_itself else self.collections.passages(entity_type, identities)
+        found = {identity: copied for batch in passages for identity, copied in batch.items()}
+        return (Copy(entity, *found.get(entity.identity, ())) for entity in self._each(entity_type, identities))
 
     def _each(self, entity_type: str, identities: Sequence[Identity]) -> Iterator[Entity]:
         """The entities of these identities, however many, loaded in batches."""
