@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from tests.support.tables import each_row
 
 PACKAGE = Path(lorekeeper.__file__).parent
 ROOT = Path(__file__).parent.parent
+
+ASKING = {"compare", "encounter", "roll", "search", "show", "spells", "topic"}
+"""Commands that ask the library and change nothing."""
 
 PUBLIC = [
     "COLLECTIONS",
@@ -279,12 +283,26 @@ def test_the_map_of_the_house_has_every_room():
     assert sorted(documented) == sorted(f"{name}/" if (PACKAGE / name).is_dir() else name for name in names)
 
 
-@each_row("page", PAGES)
-def test_commands_in_examples_parse(page):
+def commands(page: str) -> Iterator[list[str]]:
+    """The arguments of each call of the command in the examples of a page."""
     for line in (line for block in blocks(PAGES[page], "sh") for line in block.replace("\\\n", " ").splitlines()):
         words = shlex.split(re.sub(r"<\(.*?\)", "PIPE", line), comments=True)
         if "lorekeeper" in words:
-            PARSER.parse_args(words[words.index("lorekeeper") + 1 :])
+            yield words[words.index("lorekeeper") + 1 :]
+
+
+@each_row("page", PAGES)
+def test_commands_in_examples_parse(page):
+    for arguments in commands(page):
+        PARSER.parse_args(arguments)
+
+
+def test_commands_in_examples_that_ask_are_answered(starter_library):
+    asked = {tuple(arguments) for page in PAGES for arguments in commands(page) if ASKING.intersection(arguments[:1])}
+    assert {arguments[0] for arguments in asked} == ASKING
+    for arguments in sorted(asked):
+        done = run_lorekeeper(starter_library, *arguments, env=environment(starter_library))
+        assert (done.returncode, bool(done.stdout)) == (0, True), (arguments, done.stderr)
 
 
 @each_row("page", PAGES)

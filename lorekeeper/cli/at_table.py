@@ -219,7 +219,7 @@ async def party_of_library(library: Library, question: JsonObject) -> JsonObject
     JSON,
     examples=(
         "lorekeeper encounter 4x3 --monster '3 goblins' --monster bugbear --rules 2014",
-        "lorekeeper encounter 3 3 4 5 --difficulty high --environment swamp",
+        "lorekeeper encounter 3 3 4 5 --difficulty high --where 'speed.swim>0'",
         "lorekeeper encounter 5x7 --creature-type undead --like 'drains life'",
     ),
 )
