@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -62,6 +63,19 @@ def table(beginning: str, spoken: str = "", code: str = "") -> Table:
         if is_said and (" " in what) == bool(beginning) and what.startswith(beginning):
             found.setdefault(stem, set()).add(what.removeprefix(beginning))
     return {stem: frozenset(says) for stem, says in found.items()}
+
+
+@cache
+def in_slugs(spoken: str) -> Table:
+    """The marks of a vault's languages that have letters of their own, as `spelt` writes them: slugs have Latin ones."""
+    own = {stem for stem, _, language in marks() if language[:2] in (*spoken.split(), "*") and not stem.isascii()}
+    return {spelt(stem): says for stem, says in table("", spoken).items() if stem in own and spelt(stem).isascii()}
+
+
+def spelt(word: str) -> str:
+    """A folded word in one spelling for those of all tables of transliteration: "siuzet" for "syuzhet" and "sjuzhet"."""
+    known = table("latin ")
+    return re.sub("|".join(sorted(known, key=len, reverse=True)), lambda match: "".join(known[match[0]]), word)
 
 
 def by_beginning(found_in: Table, word: str) -> frozenset[str]:

@@ -87,6 +87,9 @@ def test_own_words_say_it_of_callouts(word: str, audience: Audience | None) -> N
         ("publish: true", PLAYERS),
         ("published: true", None),
         ("published: false", DM),
+        ("draft: true", DM),
+        ("draft: false", None),
+        ("arc: 1", None),
     ],
 )
 def test_own_words_are_keys_and_values_of_front_matter(yaml: str, audience: Audience | None) -> None:

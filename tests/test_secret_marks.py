@@ -19,7 +19,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.kinds import known
 from lorekeeper.notes.marks import BUILT_IN, LOOKED_AT, NAME, audience_of
-from lorekeeper.shares import FOLDER, Share, Shares, digest_of
+from lorekeeper.shares import FOLDER, NOTE, Share, Shares, digest_of
 from lorekeeper.vaults.state import State
 from lorekeeper.views.redact import is_visible, redact
 from lorekeeper.words import marks
@@ -356,3 +356,30 @@ def test_of_what_stands_in_brackets_the_narrowest_holds():
     assert audience_of("Knowledge (players) (GM only)").audience == DM
     for spoken, said in {"cs en": DM, "fr": None}.items():
         assert audience_of("Mira (PJ)", NAME, BUILT_IN.of_note("", spoken)).audience == said
+
+
+def test_a_stem_of_a_vault_with_letters_of_its_own_is_met_in_slugs() -> None:
+    own = {spoken: BUILT_IN.of_note("", spoken) for spoken in ("ru", "en")}
+    closed = ["globalnyi-syuzhet", "glavnyj-sjuzhet", "taynyy-hod", "podgotovka", "dlya-mastera", "tvisti"]
+    assert [name for name in closed if audience_of(name, NAME, own["ru"]).audience != DM] == []
+    for name in ("teni", "planeta", "gorod", "polnyi-spisok"):
+        assert audience_of(name, NAME, own["ru"]).audience is None
+    assert audience_of("globalnyi-syuzhet", NAME, own["en"]).audience is None
+
+
+def test_a_note_that_has_the_names_of_others_alone_waits_and_is_opened_by_itself() -> None:
+    contents = "# Contents\n\n- [The siege](arc/siege.md)\n  - [[The traitor]]\n"
+    whole, itself = (
+        replace(LOOKED_AT, shares=Shares([Share("saga", kind, name, PLAYERS)]))
+        for kind, name in ((FOLDER, ""), (NOTE, "SUMMARY.md"))
+    )
+    assert read_note("SUMMARY.md", contents, whole).audience == DM
+    assert read_note("SUMMARY.md", contents, itself).audience == PLAYERS
+    for more in ("- ![[Map]]", "- [[Mira]], a smuggler", "## Friends\n\n- [[Mira]]"):
+        assert read_note("SUMMARY.md", f"# Contents\n\n{more}\n", whole).audience == PLAYERS
+
+
+def test_a_secret_in_a_list_of_front_matter_keeps_its_key() -> None:
+    said = "---\nvisibility: players\nnpcs:\n  - name: Ana\n    note: {}\n---\nShe rows."
+    assert WORD not in (seen("Mira.md", said.format(f"'Secret: {WORD}'")) or "")
+    assert WORD in (seen("Mira.md", said.format(WORD)) or "")

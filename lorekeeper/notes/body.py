@@ -42,8 +42,6 @@ from lorekeeper.records.stat_blocks import LANGUAGE, StatBlockError, read_stat_b
 DEEPEST = 8
 """Marked stretches within marked stretches; what is deeper is for the game master alone."""
 
-_INFOBOX = re.compile("|".join(map(re.escape, INFOBOX)), re.IGNORECASE)
-
 
 @dataclass(frozen=True)
 class Heading:
@@ -177,9 +175,7 @@ class Body:
         self.problems += problems
         keyed = list[Cut]()
         if place.marked.audience != DM:
-            boxes = (
-                infobox_lines(left, blocks(left)) if any(_INFOBOX.search(line) for line in left) else frozenset[int]()
-            )
+            boxes = infobox_lines(left, blocks(left)) if any("[!" in line for line in left) else frozenset[int]()
             left, keyed = cut_lines(left, boxes, self.own)
         found = sorted(cuts + stretches + keyed, key=lambda cut: cut.line)
         return left, found
@@ -314,8 +310,7 @@ class Body:
                 self.facts.append(Fact(self.code.show(key), self._value(value)))
 
     def _add_links(self, text: str, line: int, place: Place) -> None:
-        found = ((line, link) for link in read_inline(text, place.path).links)
-        self._keep_links(found, place)
+        self._keep_links(((line, link) for link in read_inline(text, place.path).links), place)
 
     def _keep_links(self, found: Iterable[tuple[int, Link]], place: Place) -> None:
         mark = place.marked

@@ -15,10 +15,9 @@ INFOBOX, LAYOUT = frozenset(listed("callout infobox")), frozenset(listed("callou
 """Words of boxes of facts, and those that arrange text and tell nothing, so that no title stands in their place."""
 
 _QUOTE = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*>[ \t]?")
-HEAD_LINE = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|[^\[\]\n]{0,200})?\]([-+]?)[ \t]*(.*)")
-"""The first line of a callout without the marks of its quotes: word, "-" or "+" for one that can be folded, title."""
+HEAD_LINE = re.compile(r"[ \t]*\[!([^\[\]|\n]{1,60})(?:\|([^\[\]\n]{0,200}))?\]([-+]?)[ \t]*(.*)")
+"""The first line of a callout without the marks of its quotes: word, options, "-" or "+" for one that can be folded, title."""
 
-_OPTIONS = re.compile(r"[ \t]*\[![^\[\]|\n]{1,60}\|([^\[\]\n]{0,200})\]")
 _HEAD_HIDDEN = re.compile(f"{HEAD}([^{HEAD}{TITLE}]*){TITLE}")
 
 
@@ -64,12 +63,9 @@ def callouts(lines: Sequence[str], tokens: Sequence[Token]) -> Iterator[Callout]
             continue
         depth += 1
         start, end = span(token)
-        line = unquoted(lines[start], depth)
-        head, options = HEAD_LINE.fullmatch(line), _OPTIONS.match(line)
-        if head:
-            yield Callout(
-                start, end, depth, head[1].strip(), head[3].strip(), head[2], options[1].strip() if options else ""
-            )
+        if head := HEAD_LINE.fullmatch(unquoted(lines[start], depth)):
+            word, options, sign, title = head.groups("")
+            yield Callout(start, end, depth, word.strip(), title.strip(), sign, options.strip())
 
 
 def headline(callout: Callout) -> str:

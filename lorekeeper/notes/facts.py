@@ -148,10 +148,8 @@ def infobox(lines: Sequence[str], first: int) -> tuple[list[Pair], list[str]]:
 
 def _infobox_row(line: str, following: str, number: int) -> list[Pair]:
     row = cells(line)
-    header = bool(_DELIMITER.fullmatch(following.strip())) and all(
-        cell.casefold() in _HEADER_WORDS for cell in row if cell
-    )
-    if header or len(row) < 2 or not row[0] or _DELIMITER.fullmatch(line.strip()):
+    header = is_delimiter(following) and all(cell.casefold() in _HEADER_WORDS for cell in row if cell)
+    if header or len(row) < 2 or not row[0] or is_delimiter(line):
         return []
     return [(number, _bare(row[0]), ", ".join(filter(None, row[1:])))]
 

@@ -57,7 +57,7 @@ def read_inline(line: str, section: str = "") -> Inline:
     links: list[Link] = []
 
     def shown(match: re.Match[str]) -> str:
-        found = _wikilink(match, section) if match["wiki"] else _markdown_link(match, section)
+        found = _link(match, section)
         if isinstance(found, str):
             return found
         links.append(found)
@@ -97,7 +97,7 @@ def keeping_links(line: str) -> str:
         return line
 
     def kept(match: re.Match[str]) -> str:
-        found = _wikilink(match, "") if match["wiki"] else _markdown_link(match, "")
+        found = _link(match)
         leads = isinstance(found, Link) or (not match["embed"] and (match["wiki"] or "").startswith("#"))
         return match[0] if leads else str(found)
 
@@ -146,7 +146,7 @@ def wikilink(target: str, shown: str, *, embedded: bool = False) -> str:
 
 def target_of(match: re.Match[str]) -> tuple[str, str, str]:
     """The target, the heading, and what is shown of a link that `LINK` matches; the target is "" for the note itself."""
-    found = _wikilink(match, "") if match["wiki"] else _markdown_link(match, "")
+    found = _link(match)
     if isinstance(found, Link):
         return found.target, found.heading, found.shown
     _, _, heading = (match["wiki"] or match["url"] or match["bracketed"] or "").partition("|")[0].partition("#")
@@ -167,8 +167,12 @@ def is_navigation(line: str) -> bool:
     return bool(words) or (number > 1 and bool(_BETWEEN.search(rest)))
 
 
-def _wikilink(match: re.Match[str], section: str) -> Link | str:
+def _link(match: re.Match[str], section: str = "") -> Link | str:
     """The link to a note, or what a reader sees if it leads to no other note."""
+    return _wikilink(match, section) if match["wiki"] else _markdown_link(match, section)
+
+
+def _wikilink(match: re.Match[str], section: str) -> Link | str:
     written, _, shown = match["wiki"].replace("\\|", "|").partition("|")
     target, _, heading = written.partition("#")
     target, shown = _target(target), shown.strip()

@@ -35,11 +35,11 @@ from lorekeeper.audience import DM, PLAYERS, Audience, narrower
 from lorekeeper.folding import fold
 from lorekeeper.printable import shown
 from lorekeeper.shares import Opened, Shares, digest_of, heading_key
-from lorekeeper.words import Table, by_beginning, first, listed, rows, table
+from lorekeeper.words import Table, by_beginning, first, in_slugs, listed, rows, spelt, table
 
 KEYS = ("dm", "players", "none")
 
-RULES = 25
+RULES = 26
 """Raised whenever the built-in rules let a note say something else, above all of who may see it: every vault is read again then,
 and players see nothing of it before. Libraries without a number were written before 1."""
 
@@ -175,7 +175,7 @@ def stem_kinds(word: str, spoken: str = "") -> frozenset[str]:
     joined = one + other
     if other and (found := known.get(joined) or known.get(joined.removesuffix("s"))):
         return found  # "to do", "game masters"
-    if found := _looked_up(word, known):
+    if found := _looked_up(word, known) or _looked_up(spelt(word), in_slugs(spoken)):
         return found
     ends = range(_ENDING, len(word) - _ENDING) if len(word) <= _LONG else ()
     for begun, rest in [(one, other)] if other else ((word[:end], word[end:]) for end in ends):
@@ -546,17 +546,18 @@ def is_of_tags(text: str) -> bool:
 
 def path_mark(path: str, own: OwnMarks = BUILT_IN) -> Mark:
     """What the names of a note's file and folders say together."""
-    *folders, file = path.split("/")
-    names = ((file.rpartition(".")[0] or file, file), *((each, f"{each}/") for each in reversed(folders)))
-    marks = ((title_mark(name, own, NAME), written) for name, written in names)
-    return narrowest(replace(mark, written=written) for mark, written in marks)
+    return narrowest(replace(title_mark(name, own, NAME), written=written) for name, written in _names_of(path))
 
 
 def says_players(path: str) -> str:
     """The name of a note's file or folders that says it is for players; "" if none does."""
+    return next((name for name, _ in _names_of(path) if audience_of(name, NAME).audience == PLAYERS), "")
+
+
+def _names_of(path: str) -> list[tuple[str, str]]:
+    """The names of a note's file and folders, innermost first, and how they are written in a path."""
     *folders, file = path.split("/")
-    names = (file.rpartition(".")[0] or file, *reversed(folders))
-    return next((name for name in names if audience_of(name, NAME).audience == PLAYERS), "")
+    return [(file.rpartition(".")[0] or file, file), *((each, f"{each}/") for each in reversed(folders))]
 
 
 # --- values and people ---------------------------------------------------------------------------------------------------
@@ -649,8 +650,9 @@ def people_or_all(found: list[str], own: OwnMarks = BUILT_IN) -> Audience:
 # --- a user's own marks ------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=2)
 def read_marks(text: str) -> OwnMarks:
-    """The marks of a YAML or JSON text.
+    """The marks of a YAML or JSON text; of the same text the same object.
 
     Raises:
         ValueError: it is something else; the message says what is wrong with it.

@@ -115,7 +115,7 @@ def read_properties(text: str) -> tuple[Properties, list[str]]:
         return Properties({}), []
     if not isinstance(values, dict):
         return Properties({}, is_broken=True), [
-            f"front matter: a {_shape(values)}, not keys and values; players do not see the note"
+            f"front matter: a {'list' if isinstance(values, list) else 'text'}, not keys and values; players do not see the note"
         ]
     return Properties({str(key).strip(): value for key, value in values.items()}, pairs), []
 
@@ -145,7 +145,7 @@ def _checked(text: str) -> str:
 
 def _toml(text: str) -> tuple[object, list[tuple[str, object]]]:
     values = tomllib.loads(_checked(text.removeprefix(TOML)))
-    return values, [(str(key), value) for key, value in values.items()]
+    return values, list(values.items())
 
 
 def _yaml(text: str) -> tuple[object, list[tuple[str, object]]]:
@@ -211,10 +211,6 @@ def _reason(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error) or type(error).__name__
     return f"{problem} (line {mark.line + 2})" if mark else str(problem)
-
-
-def _shape(values: object) -> str:
-    return "list" if isinstance(values, list) else "text"
 
 
 def texts(value: object) -> list[str]:

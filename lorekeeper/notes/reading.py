@@ -34,6 +34,7 @@ from lorekeeper.notes.kinds import (
 from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import (
     BUILT_IN,
+    LINK,
     NAME,
     UNMARKED,
     Mark,
@@ -78,6 +79,8 @@ from lorekeeper.shares import NOTE as BY_ITSELF
 from lorekeeper.words import listed as words
 
 _HTML_HEADING = re.compile(r"<h([1-6])(\s[^<>]{0,500})?>([^\n]{0,500}?)</h\1\s*>", re.IGNORECASE)
+
+_WORD = re.compile(r"[^\W\d_]")
 
 SETTINGS = frozenset(words("key look"))
 """Folded keys of front matter by which people and plugins say how a note looks."""
@@ -171,7 +174,9 @@ def _note(path: str, properties: Properties, body: Body, opening: Mark) -> Note:
     facts, secrets = _property_facts(properties, origin, body.own)
     told_facts = _merged(facts + body.facts)
     is_done = kind != QUEST or state_of(told_facts, (each.written or each.text for each in body.sections), path) == DONE
-    planned = _plan_mark(kind, body.own, opening, _tags(properties, body.tags), is_done=is_done)
+    waiting = "" if is_done else "a quest that is not done"
+    waiting = "names of other notes, and nothing else" if _only_names(body) else waiting
+    planned = _plan_mark(kind, body.own, opening, _tags(properties, body.tags), waiting)
     mark, waits = _note_mark(opening, name, planned, properties, body)
     aliases = aliases_of(properties, name, "" if is_generic(title, usage) else title, path, kind)
     # "Mira, true name secret" is one text with two names, and closes both
@@ -228,6 +233,13 @@ def _is_planned(kind: str, sections: Sequence[Section]) -> bool:
     return len(ahead) > max(1, len(told)) and len(ahead | closed) >= FEWEST_AHEAD
 
 
+def _only_names(body: Body) -> bool:
+    """Whether a note has the names of other notes, and nothing else."""
+    links = [link for _, link in body.links]
+    text = "".join(each.path + (each.written or each.text) for each in body.sections)
+    return bool(links) and not any(link.embedded for link in links) and not _WORD.search(LINK.sub("", text))
+
+
 def _told_creature(name: str, sections: Sequence[Section], facts: Sequence[Fact]) -> Iterator[StatBlock]:
     """What facts and lines say of a creature, in the keys of a stat block: what has an armor class and hit points is one."""
     parts = [Section("", "\n".join(f"{fact.key}: {fact.value}" for fact in facts)), *sections]
@@ -258,14 +270,17 @@ def _headings(line: str) -> list[str]:
     return _HTML_HEADING.sub(heading, line).split("\n")
 
 
-def _plan_mark(kind: str, own: OwnMarks, opening: Mark, tags: Sequence[str], *, is_done: bool) -> Mark:
-    """What keeps a plan, and a quest until it is done or given to the players: marked for them, or shared by itself."""
+def _plan_mark(kind: str, own: OwnMarks, opening: Mark, tags: Sequence[str], waiting: str) -> Mark:
+    """What keeps a plan, and what may have one: a quest until it is done, a table of contents.
+
+    Not where it was given to the players: marked for them, or shared by itself.
+    """
     if kind == PREP:
         return title_mark(PREP, own, NAME)
     given = opening.audience is not None or any(
         each.kind == BY_ITSELF for each in own.shares.concerning(own.path, tags)
     )
-    return UNMARKED if is_done or given else replace(title_mark(PREP, own, NAME), written="a quest that is not done")
+    return replace(title_mark(PREP, own, NAME), written=waiting) if waiting and not given else UNMARKED
 
 
 def _note_mark(opening: Mark, name: str, planned: Mark, properties: Properties, body: Body) -> tuple[Mark, bool]:

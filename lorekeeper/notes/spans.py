@@ -80,7 +80,12 @@ _HIDDEN = re.compile(
     r"|(?:font-size|opacity)\s{0,9}:\s{0,9}0(?![.\d])|[\s\"';]color\s{0,9}:\s{0,9}transparent",
     re.IGNORECASE,
 )
-_COLOURS = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s{0,9}:\s{0,9}([^;\"'>]{1,40})", re.IGNORECASE)
+_COLOURS = re.compile(
+    r"(?<![\w-])(color|background(?:-color)?|bgcolor)\s{0,9}(?::|=[\"']?)\s{0,9}([^;\"'>\s(]{1,40}(?:\([^()]{0,40}\))?)",
+    re.IGNORECASE,
+)
+"""Colours of a text and of its ground, as styles and as attributes; where only the text has one, a page is white."""
+_SHORT_COLOUR = re.compile(r"#(.)(.)(.)")
 _HEAD_CELL = re.compile(r"<th\b[^<>]{0,200}>(.{0,200}?)</th", re.IGNORECASE | re.DOTALL)
 _WIKI_HEAD = re.compile(r"^!(.{1,1000})", re.MULTILINE)
 _SUMMARY = re.compile(r"\s*<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
@@ -244,8 +249,8 @@ class SpanScanner:
         said = (*words, *bare, *(key for key in keys if all(map(stem_kinds, comparable(key).split()))))
         if any(closes(word, TITLE, self._own) for word in said) or _HIDDEN.search(written):
             return True
-        colours = {kind[:5].casefold(): colour.strip().casefold() for kind, colour in _COLOURS.findall(written)}
-        if len(colours) > 1 and len(set(colours.values())) == 1:
+        told = {kind[:2].casefold(): _colour(colour) for kind, colour in _COLOURS.findall(written)}
+        if told.get("co") == (told.get("ba") or told.get("bg") or _colour("white")):
             return True
         if name == "table":
             heads = _HEAD_CELL.findall(self.text, end, end + _LONGEST_TABLE)
@@ -324,7 +329,7 @@ class SpanScanner:
         return self._keep(opening.start(), content, close + 2, Mark(f"{opening[0]} {sign}", DM))
 
     def _said(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """``He is kind. DM: he lies``, ``Tall. **Secret:** text``: to the end of the paragraph, or of the emphasis around it.
+        """``He is kind. DM: he lies``, ``Tall. **Secret:** text``: to the end of the emphasis around it, its cell or paragraph.
 
         What begins a line is left to `cuts.cut_lines`.
         """
@@ -336,18 +341,11 @@ class SpanScanner:
             return None
         if not self._is_secret_word(key):
             return None
-        sign = opening["opened"] or ""
-        close = self.text.find(sign, opening.end(), self._line_at(opening.start()).end) if sign else -1
-        return self._keep_from(opening, key, close + len(sign) if close >= 0 else None)
-
-    def _keep_from(self, opening: re.Match[str], key: str, end: int | None = None) -> tuple[int, str] | None:
-        """Keep what a key within a line begins: to an end, that of its cell, or that of its paragraph.
-
-        A heading is marked as a whole.
-        """
-        start, line = opening.start(), self._line_at(opening.start())
+        sign, line = opening["opened"] or "", self._line_at(opening.start())
         if line.is_heading:
-            return None
+            return None  # it is marked as a whole
+        close = self.text.find(sign, opening.end(), line.end) if sign else -1
+        end = close + len(sign) if close >= 0 else None
         if line.is_row:
             border = _BORDER.search(self.text, opening.end(), line.end)
             end = min(end or line.end, border.start() if border else line.end)
@@ -356,7 +354,8 @@ class SpanScanner:
         value = self.text[opening.end() : end]
         if is_number(value) or self._own.is_opened(value):
             return None
-        return self._keep(start, self.text[start:end], end, replace(audience_of(key, own=self._own), said=value))
+        mark = replace(audience_of(key, own=self._own), said=value)
+        return self._keep(opening.start(), self.text[opening.start() : end], end, mark)
 
     def _is_in_heading(self, at: int) -> bool:
         """Whether a position is in a heading: what is secret there is what it says of itself."""
@@ -447,6 +446,15 @@ def _ending(word: str, *, may_repeat: bool = False) -> re.Pattern[str]:
         r"\s{0,9}(?:-->|%%)",
         re.IGNORECASE,
     )
+
+
+def _colour(written: str) -> str:
+    """A colour in one spelling: "white", "#fff", "#FFFFFF" and "rgb(255, 255, 255)" are one."""
+    named = {"white": "#fff", "black": "#000"}.get(written.casefold(), written.casefold())
+    if named.startswith("rgb"):
+        return "#" + "".join(f"{int(part):02x}" for part in re.findall("[0-9]+", named)[:3])
+    short = _SHORT_COLOUR.fullmatch(named)
+    return "#" + "".join(2 * part for part in short.groups()) if short else named
 
 
 def begins(line: str) -> bool:

@@ -123,9 +123,13 @@ _SORT_KEYS = (*words("key kind"), *words("key subkind"), *words("key state"))
 
 
 def kind_mark(properties: Properties, own: OwnMarks = BUILT_IN) -> Mark:
-    """What the kind or the state of a note says: "type: session plan", "subtype: dm-intelligence", "status: draft"."""
-    written = ((properties.key(key), properties.text(key)) for key in _SORT_KEYS)
-    marks = (replace(audience_of(text, NAME, own), written=f"{key}: {text}") for key, text in written if text)
+    """What kind or state of a note says: "type: session plan", "subtype: dm-intelligence", "status: draft", "draft: true"."""
+    named = [(properties.key(key), properties.text(key)) for key in _SORT_KEYS]
+    told = [(text, f"{key}: {text}") for key, text in named if text]
+    told += [
+        (key, f"{key}: true") for key, value in properties.pairs if comparable("".join(texts(value))) in _YES - {"1"}
+    ]
+    marks = (replace(audience_of(said, NAME, own), written=written) for said, written in told)
     return next((mark for mark in marks if mark.audience == DM), UNMARKED)
 
 
@@ -173,7 +177,10 @@ def is_secret_key(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:
     """Whether a key, or one within its value, keeps what it stands for secret; "GM" alone introduces a person."""
     if introduces(key, "Ana") and not own.whole(comparable(key)):
         return closes(key, own=own) and not all(introduces(key, text) for text in texts(value))
-    return closes(key, own=own) or any(closes(name, own=own) for name, _ in _within([value], in_lists=True))
+    inner = _within([value], in_lists=True)
+    return closes(key, own=own) or any(
+        closes(name, own=own) or value_mark(name, said, own).text for name, said in inner
+    )
 
 
 def is_mark(key: str, value: object, own: OwnMarks = BUILT_IN) -> bool:

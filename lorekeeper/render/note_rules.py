@@ -138,7 +138,7 @@ def _head(tokens: list[Token], i: int) -> re.Match[str] | None:
 
 def _open_callout(tokens: list[Token], i: int, head: re.Match[str]) -> str:
     """Make a quote a callout; the HTML that closes it."""
-    word, fold, title = head[1].strip().casefold(), head[2], head[3].strip()
+    word, fold, title = head[1].strip().casefold(), head[3], head[4].strip()
     look = CALLOUTS.get(word, "plain" if word in LAYOUT else "note")
     tag = "details" if fold else "div"
     opened = " open" if fold == "+" else ""

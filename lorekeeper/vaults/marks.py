@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,6 @@ class MarksFile:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self._lock = threading.Lock()
-        self._content: bytes | None = None
-        self._marks: OwnMarks | None = None
 
     def current(self) -> OwnMarks:
         """The marks as they are now; ConfigError if the file is missing, cannot be read, or holds something else."""
@@ -37,12 +33,7 @@ class MarksFile:
         if self.path is None:
             return BUILT_IN
         try:
-            content = read_regular(self.path, LARGEST_BYTES)
-            with self._lock:
-                if self._marks is None or content != self._content:
-                    self._marks = read_marks(content.decode("utf-8-sig"))
-                    self._content = content
-                return self._marks
+            return read_marks(read_regular(self.path, LARGEST_BYTES).decode("utf-8-sig"))
         except (OSError, ValueError) as error:
             reason = (
                 "is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
