@@ -17,7 +17,6 @@ from pathlib import Path
 
 from benchmarks.common import Result, library, machine
 from benchmarks.growth import chart
-from lorekeeper.version import VERSION
 
 NAMES = ("cold_start", "latency", "indexing", "memory", "growth")
 HERE = Path(__file__).resolve().parent
@@ -28,6 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--without", nargs="*", default=[], choices=NAMES, metavar="NAME", help="leave these out")
     without = parser.parse_args().without
+    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, text=True).strip()
     library()
     sections, holds, began = [], True, time.monotonic()
     for name in [n for n in NAMES if n not in without]:
@@ -48,9 +48,9 @@ def main() -> int:
             section += "\n![Growth](growth.svg)\n"
         sections.append(section)
     head = (
-        f"# Benchmarks\n\nWritten by `make bench-results` on {datetime.now(UTC):%Y-%m-%d}, with LoreKeeper "
-        f"{VERSION}, on {machine()}, in {time.monotonic() - began:.0f} s. The references in each table were "
-        "measured in the same run.\n"
+        f"# Benchmarks\n\nWritten by `make bench-results` on {datetime.now(UTC):%Y-%m-%d}, of commit "
+        f"{commit}, on {machine()}, in {time.monotonic() - began:.0f} s. The references in each "
+        "table were measured in the same run.\n"
     )
     (HERE / "RESULTS.md").write_text("\n".join([head, *sections]), "utf-8")
     print(HERE / "RESULTS.md")
