@@ -60,7 +60,7 @@ EPILOG = """examples:
   lorekeeper search "which spell saves us when we fall"
   lorekeeper show adult red dragon
 
-Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor' lists them with their values.
+Settings are environment variables, LOREKEEPER_...; 'lorekeeper doctor --json' lists them with their values.
 'lorekeeper help COMMAND' explains a command."""
 
 CONTINUES = " Progress is saved; run the same command again to continue."

@@ -14,7 +14,7 @@ commands = Commands()
 
 @commands.add(
     "doctor",
-    "show the effective settings, and check the model and the library",
+    "check the model and the library, and show what is wrong and what to type",
     argument("--fix", action="store_true", help="first fix what is safe to fix"),
     JSON,
     examples=("lorekeeper doctor", "lorekeeper doctor --fix"),
