@@ -263,6 +263,36 @@ def test_a_line_between_a_heading_and_the_kind_of_an_entry_is_no_name(tmp_path):
     assert named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])["Gate Warden"].type == "creatures"
 
 
+def test_values_in_two_columns_of_a_table_are_read_column_by_column(tmp_path):
+    rows = [
+        ("AC: 13 (hide)", "Languages: Common,"),
+        ("HP: 22 (4d8 + 4)", "Reedish"),
+        ("Speed: 30 ft.", "CR: 1/2 (100 XP)"),
+    ]
+    cells = [(x, 180 + 14 * n, 10, "F1", row[c]) for n, row in enumerate(rows) for c, x in enumerate((72, 260))]
+    head = [
+        (72, 90, 14, BOLD, "Gate Warden"),
+        (72, 110, 9, ITALIC, "Medium humanoid (orc), neutral"),
+        *lines(VALUES[3:], 72, 140),
+    ]
+    warden = named(read(write_pdf(tmp_path / "gate.pdf", [[*head, *cells]]))[0])["Gate Warden"]
+    told = ("armor_class", "hit_points", "challenge_rating", "speed_walk", "languages")
+    assert [warden.fields[key] for key in told] == [13, 22, 0.5, 30, ("common", "reedish")]
+
+
+def test_what_introduces_a_creature_below_its_name_is_no_text_of_the_one_before(tmp_path):
+    block = [(72, 108, 14, BOLD, "Gate Warden"), (72, 126, 9, ITALIC, "Medium humanoid (orc), neutral")]
+    following = [(72, 300, 10, BOLD, "Marsh Eel"), *lines(["It hides in the reeds by the gate."], 72, 316)]
+    following += [(72, 340, 14, BOLD, "Marsh Eel"), (72, 358, 9, ITALIC, "Small beast, unaligned")]
+    told = [*lines(VALUES, 72, 146), (72, 210, 10, BOLD, "Actions"), *lines(["Spear. Hit: 5 damage."], 72, 226)]
+    pages = [[*block, *told, *following, *lines(VALUES, 72, 378)]]
+    found = read(write_pdf(tmp_path / "gate.pdf", pages))[0]
+    warden = next(each for each in found if each.name == "Gate Warden")
+    assert "5 damage" in str(warden.data)
+    assert "hides in the reeds" not in str(warden.data)
+    assert [each.type for each in found if "hides in the reeds" in str(each.data)] == ["rules"]
+
+
 def test_a_sentence_in_large_type_is_no_heading(tmp_path):
     pages = [[(72, 90, 16, "F1", "The gate opens at noon."), *lines(ROADS, 72, 120)]] * 2
     assert "The gate opens at noon." not in named(read(write_pdf(tmp_path / "gate.pdf", pages))[0])

@@ -108,9 +108,7 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     kinds = Counter[tuple[float, int]]()
     for line in chain.from_iterable(texts):
         kinds[line.type] += len(line.text)
-    body, is_heavy = max(kinds, key=lambda kind: kinds[kind], default=(10.0, 0))
-    if is_heavy:  # then heavy type says nothing
-        texts = [[replace(line, style=line.style & ITALIC, lead=0) for line in own] for own in texts]
+    body, _ = max(kinds, key=lambda kind: kinds[kind], default=(10.0, 0))
     found: list[Line] = []
     for place, column in enumerate(column for own in texts for column in _columns(own, body)):
         left, right = _edges_of(column)
@@ -477,8 +475,7 @@ class _Setter:
             return line.x0 > first.x0 + 2
         is_indented = line.x0 > last.x0 + 0.8 * line.size and not ((first.lead or is_value) and last is first)
         is_told = bool(_ENDS.search(last.text)) or (self._in_head and is_value)
-        is_closed = self._in_head and is_value and last.text.endswith(")")
-        is_ended = is_told and (is_closed or last.x1 < last.right - 0.12 * (last.right - last.left))
+        is_ended = is_told and last.x1 < last.right - 0.12 * (last.right - last.left)
         return not is_indented and not (is_ended and not line.text[0].islower())
 
     def _flush(self) -> None:

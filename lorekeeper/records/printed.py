@@ -8,9 +8,10 @@ ends an entry, and bold words begin a feature.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby, zip_longest
 
 from lorekeeper.records.values import keys
 from lorekeeper.terms import ABILITY_OF, CONDITIONS, CREATURE_TYPES, SCHOOLS
@@ -98,6 +99,10 @@ def printed(written: Sequence[str], *, bare: bool = False) -> list[Printed]:
     found: list[Printed] = []
     for place, (start, first, kind, said) in enumerate(named):
         following = named[place + 1][0] if place + 1 < len(named) else len(lines)
+        if bare and place + 1 < len(named):  # a heading of the next one's name introduces that
+            name = _name(lines[following])
+            own = (n for n in range(first, following) if lines[n].level and _name(lines[n]) == name)
+            following = next(own, following)
         entry = Printed(
             kind, {"name": _name(lines[start]), **said}, start, _end(lines, start, first, following, bare=bare)
         )
@@ -371,18 +376,26 @@ def _rubric(line: Line) -> str | None:
 def _creature(entry: Printed, lines: Sequence[Line]) -> None:
     name, rated = _without_rating(entry.name)
     entry.values |= {"name": name, **rated}
-    lines = list(map(_without_cells, lines))
+    lines = list(_unrolled(lines))
     size = _header_size(lines)
     told = [line for line in lines[:size] if _FORMULA.search(line.text) or _is_key_of_its_own(line)]
     _read_header(entry, [line for line in lines[:size] if line not in told])
     _read_features(entry, [*told, *lines[size:]])
 
 
-def _without_cells(line: Line) -> Line:
-    """A row of a key and its value as a line of them."""
-    cells = [cell.strip() for cell in line.text.split("|") if cell.strip()] if line.text[:1] == "|" else []
-    text = " ".join(cells)
-    return replace(line, raw=text, text=text) if cells and _KEY.fullmatch(f"{cells[0]} ") else line
+def _unrolled(lines: Sequence[Line]) -> Iterator[Line]:
+    """Lines in which rows that begin with a key are read column by column, a key alone with its value."""
+    for is_row, run in groupby(lines, lambda line: line.text[:1] == "|" and not _is_scores(line.text)):
+        own = list(run)
+        rows = [[cell.strip() for cell in line.text.strip("|").split("|")] for line in own] if is_row else [[""]]
+        if not _KEY.match(f"{rows[0][0]} "):
+            yield from own
+            continue
+        rows = [[" ".join(filter(None, row))] if _KEY.fullmatch(f"{row[0]} ") else row for row in rows]
+        wide = [row[0] for row in rows if not any(row[1:]) and not _KEY.match(row[0])]
+        columns = zip_longest(*(row for row in rows if row[0] not in wide), fillvalue="")
+        told = [*(cell for column in columns for cell in column), *wide]
+        yield from (replace(own[0], raw=text, text=text) for text in told if text)
 
 
 def _is_key_of_its_own(line: Line) -> bool:
