@@ -69,13 +69,20 @@ def table(beginning: str, spoken: str = "", code: str = "") -> Table:
 def in_slugs(spoken: str) -> Table:
     """The marks of a vault's languages that have letters of their own, as `spelt` writes them: slugs have Latin ones."""
     own = {stem for stem, _, language in marks() if language[:2] in (*spoken.split(), "*") and not stem.isascii()}
-    return {spelt(stem): says for stem, says in table("", spoken).items() if stem in own and spelt(stem).isascii()}
+    found = {spelt(stem): says for stem, says in table("", spoken).items() if stem in own}
+    return {stem: says for stem, says in found.items() if stem.isascii()}
 
 
 def spelt(word: str) -> str:
     """A folded word in one spelling for those of all tables of transliteration: "siuzet" for "syuzhet" and "sjuzhet"."""
     known = table("latin ")
-    return re.sub("|".join(sorted(known, key=len, reverse=True)), lambda match: "".join(known[match[0]]), word)
+    return _letters().sub(lambda match: "".join(known[match[0]]), word)
+
+
+@cache
+def _letters() -> re.Pattern[str]:
+    """The letters that have another spelling, several together first."""
+    return re.compile("|".join(sorted(table("latin "), key=len, reverse=True)))
 
 
 def by_beginning(found_in: Table, word: str) -> frozenset[str]:

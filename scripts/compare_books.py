@@ -154,13 +154,16 @@ def compare_pages(document: str) -> Comparison:
     """Look for each paragraph of the pages of a document in its entries."""
     title = f"{document} pages"
     found = [Difference(title, kind, str(page), begins, "", other) for page, kind, begins, other in strays(document)]
-    return _explained({kind: (0, number, 0, 0) for kind, number in Counter(each.kind for each in found).items()}, found)
+    return _counted(found)
 
 
 def compare_objects(document: str) -> Comparison:
     """Look for each sentence of the objects of a document in its entries."""
     title = f"{document} objects"
-    found = [Difference(title, kind, key, "", "", sentence) for key, kind, sentence in untold(document)]
+    return _counted([Difference(title, kind, key, "", "", sentence) for key, kind, sentence in untold(document)])
+
+
+def _counted(found: Sequence[Difference]) -> Comparison:
     return _explained({kind: (0, number, 0, 0) for kind, number in Counter(each.kind for each in found).items()}, found)
 
 

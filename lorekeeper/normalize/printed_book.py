@@ -108,7 +108,7 @@ def printed_book(pages: Sequence[Page], outline: Sequence[tuple[str, int, int]])
     kinds = Counter[tuple[float, int]]()
     for line in chain.from_iterable(texts):
         kinds[line.type] += len(line.text)
-    body, _ = max(kinds, key=lambda kind: kinds[kind], default=(10.0, 0))
+    body = max(kinds, key=lambda kind: kinds[kind], default=(10.0, 0))[0]
     found: list[Line] = []
     for place, column in enumerate(column for own in texts for column in _columns(own, body)):
         left, right = _edges_of(column)

@@ -70,6 +70,12 @@ def _beside_names() -> frozenset[str]:
     return asking_stems() | stems(" ".join(_listed("class")))
 
 
+@cache
+def _columns() -> frozenset[str]:
+    """The stems of what classes have by level."""
+    return stems(" ".join(_listed("column")))
+
+
 @dataclass(frozen=True)
 class _Wording:
     """A wording as it is compared with names; all words are stems.
@@ -113,7 +119,7 @@ class _Wording:
         rest, levels = self.words - own - _beside_names(), frozenset(filter(_NUMBER.fullmatch, self.words))
         if not (rest and own and own < self.words and (of == OPTIONS or self.may_name(own, of))):
             return False
-        columns = levels and levels | stems(" ".join(_listed("column")))
+        columns = levels and levels | _columns()
         return rest <= (columns.union(*headings) if of == OPTIONS else stems(_NUMBER.sub("", fold(passage))))
 
     def subjects(self, names: Iterable[tuple[frozenset[str], str]]) -> set[frozenset[str]]:
