@@ -126,6 +126,29 @@ async def test_only_the_user_can_reach_a_shared_library(embedded: Caches) -> Non
     assert {stat.S_IMODE(s.parent.stat().st_mode) for s in sockets} == {0o700}
 
 
+async def test_a_collection_that_another_program_creates_while_it_is_looked_for_is_found(
+    embedded: Caches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = embedded.open(), embedded.open()
+    await first.open()
+    second.store.companion.seal({"spells": ("", "other files")})  # type: ignore[attr-defined]
+    collections = second.store.collections  # type: ignore[attr-defined]
+    look, created = collections.info, list[int]()
+
+    def info(entity_type: str) -> object:
+        found = look(entity_type)
+        if entity_type == "spells" and not created:
+            assert found is None
+            created.append(1)
+            created.append(asyncio.run(first.store_entities(batch("b", 0, 10), "spells")))
+        return found
+
+    monkeypatch.setattr(collections, "info", info)
+    await second.semantic_search("spells", "text", 5)
+    assert created == [1, 10]
+    assert len(await second.semantic_search("spells", "text", 5)) == 5
+
+
 async def test_another_programs_new_model_is_seen(embedded: Caches) -> None:
     first, second = embedded.open(), embedded.open(HashingProvider(256))
     await first.store_entities(batch("a", 0, 5), "spells")

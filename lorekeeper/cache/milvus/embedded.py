@@ -343,6 +343,7 @@ class EmbeddedStore(MilvusStore):
             return
         super()._examine(entity_type)
         self._unusable.discard(entity_type)
+        sealed = self.companion.state(entity_type).sealed  # before the collection is looked for, as it may be created
         try:
             info = self.collections.info(entity_type)
         except UnwritableError:
@@ -351,9 +352,8 @@ class EmbeddedStore(MilvusStore):
             logger.debug("%s cannot be used: %s", entity_type, error)
             self._unusable.add(entity_type)
             return
-        sealed = self.companion.state(entity_type).sealed
         if sealed and sealed[0] != (text := info.as_text() if info else ""):
-            self.companion.seal({entity_type: (text, "")})
+            self.companion.seal_again(entity_type, sealed, text)
 
     def _opening(self, entity_type: str) -> str:
         return self._comparing(entity_type) or super()._opening(entity_type)

@@ -228,6 +228,11 @@ class Companion(PassageCatalogue):
         rows = [(entity_type, *state) for entity_type, state in states.items()]
         self.file.write(lambda c: c.executemany("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)", rows))
 
+    def seal_again(self, entity_type: str, recorded: tuple[str, str], description: str) -> None:
+        """Record another description of a type's collection, unless another process has recorded one since then."""
+        change = "UPDATE sealed SET description = ?, files = '' WHERE (type, description, files) = (?, ?, ?)"
+        self.file.write(lambda c: c.execute(change, (description, entity_type, *recorded)))
+
 
 def _forget_vectors(c: sqlite3.Connection, entity_type: str) -> None:
     """Remove the vectors of a type, of which the store has others."""
