@@ -36,6 +36,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import passed_over, read_note
 from lorekeeper.notes.marks import LOOKED_AT
 from lorekeeper.render import markdown
+from lorekeeper.repairs.entries import repaired_entry
 from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from lorekeeper.views.redact import is_visible, redact
@@ -132,9 +133,12 @@ def read_vault(files: Mapping[str, Any]) -> Made:
 
 
 def keep_laws(entity: Entity) -> None:
-    """What holds for each entry: its fields follow from what is stored, a record of it is taken back, it has text to find it by."""
+    """What holds for each entry: its fields follow from what is stored, what is repaired stays so, its record is taken back,
+    and it has text to find it by."""
     if entity.source_api not in UPGRADED_OTHERWISE:
         assert clean_fields(entity.type, derive_fields(entity)) == entity.fields, f"stored again: {entity.uri}"
+    repaired = repaired_entry(entity.data)
+    assert repaired_entry(repaired) == repaired
     assert checked(entity.type, json.loads(json.dumps(entity.as_record()))) == entity
     assert passages(entity)
 

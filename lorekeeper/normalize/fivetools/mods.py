@@ -17,7 +17,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.normalize.allowance import Allowance, size_of
 from lorekeeper.normalize.fivetools.values import Data, Object, at, listed, mapping, number, objects, text, thawed, word
-from lorekeeper.normalize.formulas import modifier, proficiency, worked_out
+from lorekeeper.normalize.formulas import modifier, proficiency
 from lorekeeper.printable import shown
 from lorekeeper.terms import ABILITY_OF, SKILL_ABILITIES
 
@@ -47,7 +47,6 @@ MAX_COMPARED = 1_000_000
 """Most comparisons of the items of two lists in one operation."""
 
 _TOO_LONG = "it makes a text too long"
-_NO_NUMBER = "its scalar must be a number"
 
 
 def modified(obj: Object, mods: object, tell: Tell) -> Data:
@@ -80,13 +79,6 @@ def _apply(obj: Data, name: str, operation: object) -> None:
     if mode not in MODES:
         raise FilterError(f"the mode {shown(mode, 40)} is unknown; known: {', '.join(sorted(MODES))}")
     MODES[mode](obj, name, operation)
-
-
-def _scalar(operation: Object) -> float:
-    by = number(operation, "scalar")
-    if by is None:
-        raise FilterError(_NO_NUMBER)
-    return by
 
 
 # --- texts -----------------------------------------------------------------------------------------------------------
@@ -157,25 +149,9 @@ def _replace_text(is_meant: Callable[[str], bool], obj: Data, name: str, operati
     obj[name] = _each_text(obj.get(name), _Replacement(operation), is_meant)
 
 
-def _add_to_tags(tag: str, obj: Data, name: str, operation: Object) -> None:
-    """Adds to the numbers of a tag in all texts of a stat block."""
-    by, pattern = int(_scalar(operation)), re.compile(rf"(\{{@{tag} )([+-]?\d{{1,3}})(?=[|}}])")
-
-    def changed(words: str) -> str:
-        return pattern.sub(lambda m: f"{m[1]}{int(m[2]) + by}", words)
-
-    for key in list(obj) if name == "_" else [name]:
-        obj[key] = _each_text(obj.get(key), changed, lambda _: True)
-
-
 def _append_text(obj: Data, name: str, operation: Object) -> None:
     before = text(obj, name)
     obj[name] = _limited(f"{before}{text(operation, 'joiner') if before else ''}{text(operation, 'str')}")
-
-
-def _around_text(obj: Data, name: str, operation: Object) -> None:
-    part, key = _part(obj, name, operation)
-    part[key] = _limited(f"{text(operation, 'prefix')}{text(part.get(key))}{text(operation, 'suffix')}")
 
 
 def _limited(words: str) -> str:
@@ -206,12 +182,6 @@ def _insert(first: object, obj: Data, name: str, operation: Object) -> None:
     found, place = _list(obj, name), number(operation.get("index", first))
     place = len(found) if place is None else int(place)
     found[place:place] = listed(operation, "items")
-
-
-def _append_new(obj: Data, name: str, operation: Object) -> None:
-    found, items = _list(obj, name), listed(operation, "items")
-    _require_few([*found, *items], items)
-    found.extend(item for item in items if item not in found)
 
 
 def _replace(obj: Data, name: str, operation: Object, *, or_append: bool = False) -> None:
@@ -290,50 +260,8 @@ def _set(obj: Data, name: str, operation: Object) -> None:
     part[key] = thawed(operation.get("value"))
 
 
-def _set_all(obj: Data, name: str, operation: Object) -> None:
-    part = obj if name == "_" else _part(obj, name, {"prop": ""})[0]
-    part.update(mapping(thawed(operation.get("props"))))
-
-
-def _scale(change: Callable[[float, float], float], obj: Data, name: str, operation: Object) -> None:
-    """Numbers, also those in texts such as "+5", changed by a factor or a summand."""
-    by = _scalar(operation)
-    part, last = _part(obj, name, operation)
-    for key in list(part) if last == "*" else [last]:
-        value = number(part.get(key))
-        if value is None:
-            raise FilterError(f"{shown(key, 40)} is not a number")
-        result = change(value, by)
-        result = int(result // 1) if operation.get("floor") or result == int(result) else result
-        part[key] = f"{result:+g}" if isinstance(part[key], str) else result
-
-
-def _multiply_points(obj: Data, _: str, operation: Object) -> None:
-    if number(obj, "cr.xp") is None:
-        raise FilterError("it has no experience points of its own")
-    _scale(lambda value, by: value * by, obj, "cr", {**operation, "prop": "xp"})
-
-
-def _calculate(obj: Data, name: str, operation: Object) -> None:
-    """A number from a formula with ``<$prof_bonus$>`` and ``<$dex_mod$>``."""
-    formula = text(operation, "formula")[:200]
-    values = {
-        "prof_bonus": proficiency(rating(obj)),
-        **{f"{code}_mod": ability_modifier(obj, code) for code in ABILITY_OF},
-    }
-    for variable, value in values.items():
-        formula = formula.replace(f"<${variable}$>", str(value))
-    result = worked_out(formula)
-    if result is None:
-        raise FilterError(f"its formula {shown(formula, 60)} cannot be calculated")
-    part = dict(mapping(obj.get(name))) if name != "_" else obj
-    part[text(operation, "prop")] = f"{result:+g}"
-    obj |= {name: part} if name != "_" else {}
-
-
 # --- stat blocks -----------------------------------------------------------------------------------------------------
 
-_SIZES = "FDTSMLHGC"
 _RANGE = re.compile(r"(\d{1,6})")
 _RATING = re.compile(r"\s*1/([248])\s*")
 
@@ -366,10 +294,9 @@ def _add_senses(obj: Data, _: str, operation: Object) -> None:
 
 
 def _raise(prop: str, abilities: Mapping[str, str], obj: Data, _: str, operation: Object) -> None:
-    """Bonuses of proficiency (1) or expertise (2), of all or of some, where those that are there are not higher."""
-    found, wanted = dict(mapping(obj.get(prop))), operation.get(f"{prop}s")
-    levels: Object = wanted if isinstance(wanted, Mapping) else dict.fromkeys(abilities, wanted)
-    for name, level in levels.items():
+    """Bonuses of proficiency (1) or expertise (2), where those that are there are not higher."""
+    found = dict(mapping(obj.get(prop)))
+    for name, level in mapping(operation, f"{prop}s").items():
         own = ability_modifier(obj, abilities.get(name.lower(), "int"))
         bonus = own + proficiency(rating(obj)) * int(number(level) or 1)
         before = number(found.get(name))
@@ -409,34 +336,21 @@ def _replaced(names: list[object], wanted: object) -> Iterator[object]:
     return (new for name in names for new in by_name.get(text(name), [name]))
 
 
-def _most_size(obj: Data, _: str, operation: Object) -> None:
-    most = text(operation, "max")
-    if most not in _SIZES or not most:
-        raise FilterError(f"{shown(most, 20)} is not a size")
-    kept = [size for size in map(text, listed(obj, "size")) if size in _SIZES[: _SIZES.index(most) + 1]]
-    obj["size"] = kept or [most]
-
-
 MODES: dict[str, Mode] = {
     "replaceTxt": partial(_replace_text, lambda key: key not in ("name", "type", "source")),
     "replaceName": partial(_replace_text, lambda key: key == "name"),
     "appendStr": _append_text,
-    "prefixSuffixStringProp": _around_text,
     "prependArr": partial(_insert, 0),
     "appendArr": partial(_insert, None),
-    "appendIfNotExistsArr": _append_new,
     "insertArr": partial(_insert, None),
     "replaceArr": _replace,
     "replaceOrAppendArr": partial(_replace, or_append=True),
     "removeArr": _remove,
     "renameArr": _rename,
     "setProp": _set,
-    "setProps": _set_all,
-    "scalarAddProp": partial(_scale, lambda value, by: value + by),
-    "scalarMultProp": partial(_scale, lambda value, by: value * by),
     "addSenses": _add_senses,
-    **dict.fromkeys(("addSaves", "addAllSaves"), partial(_raise, "save", _SAVES)),
-    **dict.fromkeys(("addSkills", "addAllSkills"), partial(_raise, "skill", _SKILLS)),
+    "addSaves": partial(_raise, "save", _SAVES),
+    "addSkills": partial(_raise, "skill", _SKILLS),
     "addSpells": partial(
         _change_spells, lambda names, added: [*names, *(each for each in listed(added) if each not in names)]
     ),
@@ -444,13 +358,8 @@ MODES: dict[str, Mode] = {
     "removeSpells": partial(
         _change_spells, lambda names, removed: [name for name in names if name not in listed(removed)]
     ),
-    "scalarAddHit": partial(_add_to_tags, "hit"),
-    "scalarAddDc": partial(_add_to_tags, "dc"),
-    "maxSize": _most_size,
-    "scalarMultXp": _multiply_points,
-    "calculateProp": _calculate,
 }
-"""Every mode of the format."""
+"""The modes that homebrew uses. The others of the format reckon with the numbers of a stat block; they are told as unknown."""
 
 
 # --- copies and versions --------------------------------------------------------------------------------------------
