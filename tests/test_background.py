@@ -22,7 +22,6 @@ from lorekeeper.intake.sync_state import (
     Refresh,
     Source,
     SyncState,
-    encode,
     load_state,
     refresh_lock,
     save,
@@ -58,13 +57,13 @@ def age(source: Source, days: float = 40.0, *names: str) -> None:
     for name in names or state.lists:
         whole = state.lists[name].whole
         whole.update({key: since - days * 86400 for key, since in whole.items()})
-    save(source.state_path, encode(state))
+    save(source.state_path, state)
 
 
 async def refresh(library: Library, pace: Pace = AT_ONCE) -> None:
     """One attempt."""
     leisure = Leisure(library.questions, pace)
-    await Refresher(library.cache, source_of(library), leisure, library.embedding.embed).run()
+    await Refresher(library.cache, source_of(library), leisure, library.embedding.embed).refresh()
 
 
 @contextlib.asynccontextmanager
@@ -252,7 +251,7 @@ async def test_freshness_says_what_is_stale_under_way_and_failing(library):
     state = state_of(library)
     state.refresh = Refresh(failures=2, tried=time.time(), problem="it is down")
     state.of("spells").reading = Read(None, "limit=100", 1200)
-    save(source.state_path, encode(state))
+    save(source.state_path, state)
     assert "reading them failed 2 times in a row: it is down. 'lorekeeper serve' tries again after 20" in said()
     with refresh_lock(source.state_path):
         assert said().endswith("spells are being read now, 1,200 so far")
@@ -264,7 +263,7 @@ async def test_an_answer_says_that_its_entries_are_old_only_if_they_cannot_be_re
     assert failing_note(state_of(library), ["spells"], 30) is None
     state = state_of(library)
     state.refresh = Refresh(failures=1, tried=time.time(), problem="it is down")
-    save(source_of(library).state_path, encode(state))
+    save(source_of(library).state_path, state)
     page = await library.search(Query(["spells"], text="a wave of water"))
     assert page.note is not None
     assert page.note.startswith("Open5e's spells are as of 20")

@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from lorekeeper.errors import UnknownDocumentError
 from lorekeeper.filters import matches, parse_filters
 from lorekeeper.intake.misses import SIZES
-from lorekeeper.intake.sync_state import encode, load_state, save
+from lorekeeper.intake.sync_state import load_state, save
 from lorekeeper.library import Library
 from lorekeeper.search.query import Query
 from lorekeeper.search.results import ResultPage
+from lorekeeper.server.mcp import build_server
 from tests.support.entities import make
 from tests.support.libraries import need_books, server_library
 from tests.support.samples import write_lines
@@ -117,6 +119,16 @@ async def test_a_name_that_nothing_has_offline_is_answered_with_a_command_for_ty
         assert "notes" not in (page.note or "")
 
 
+async def test_a_table_that_nothing_has_is_answered_with_what_a_sync_would_bring(tmp_path, address, server):
+    async with server_library(tmp_path, address) as library:
+        await library.import_paths([write_lines(tmp_path / "a.jsonl", [{"collection": "spells", "name": "Own"}])])
+        async with Client(build_server(library)) as client:
+            said = str((await client.call_tool("roll", {"what": "Salt Omens"})).content)
+    assert "no entry is called 'Salt Omens'" in said
+    assert "The library may not have all of Open5e. Run 'lorekeeper sync open5e' to fetch the rest." in said
+    assert server.asked == []
+
+
 async def test_a_library_that_was_synced_or_holds_everything_is_not_called_incomplete(tmp_path, address, monkeypatch):
     async with server_library(tmp_path / "synced", address) as library:
         await library.sync()
@@ -125,7 +137,7 @@ async def test_a_library_that_was_synced_or_holds_everything_is_not_called_incom
         state = load_state(path, library.source.base_url)
         for listed in state.lists.values():
             listed.whole = {key: time.time() - 90 * 86400 for key in listed.whole}
-        save(path, encode(state))
+        save(path, state)
         library.offline = True
         assert "sync" not in ((await look(library, name="no such spell")).note or "")
     async with server_library(tmp_path / "imported", address, offline=True) as library:

@@ -13,7 +13,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.intake.background import Leisure, Pace, Questions
 from lorekeeper.intake.refresh import Refresher
 from lorekeeper.intake.sync import store_from_source
-from lorekeeper.intake.sync_state import encode, load_state, save
+from lorekeeper.intake.sync_state import load_state, save
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
 from lorekeeper.normalize.book_tables import entry_of
@@ -53,8 +53,8 @@ async def read_again(library: Library) -> None:
     state = load_state(source.state_path, source.base_url)
     for listed in state.lists.values():
         listed.whole = {key: time.time() - 40 * 86400 for key in listed.whole}
-    save(source.state_path, encode(state))
-    await Refresher(library.cache, source, Leisure(Questions(), AT_ONCE), library.embedding.embed).run()
+    save(source.state_path, state)
+    await Refresher(library.cache, source, Leisure(Questions(), AT_ONCE), library.embedding.embed).refresh()
 
 
 async def test_a_sync_keeps_tables_in_step_and_counts_them_apart(library, server):

@@ -19,7 +19,7 @@ from lorekeeper.cache.store import WriteLock
 from lorekeeper.cache.vectors import VectorCache
 from lorekeeper.cli import serving
 from lorekeeper.cli.command import Call
-from lorekeeper.intake.sync_state import SyncState, encode, save, sync_lock
+from lorekeeper.intake.sync_state import SyncState, save, sync_lock
 from lorekeeper.library import Library
 from lorekeeper.server import mcp as server
 from lorekeeper.settings import Settings
@@ -70,7 +70,7 @@ def test_b20_vectors_locks_and_sync_state_are_private_whatever_the_umask(tmp_pat
     folder = tmp_path / "new"
     known = VectorCache(folder / "vectors.db")
     known.put("model", ["text"], np.ones((1, 4), dtype=np.float32))
-    save(folder / "library.sync", encode(SyncState("https://api.example")))
+    save(folder / "library.sync", SyncState("https://api.example"))
     with WriteLock(folder / "write.lock", "the library").hold(), sync_lock(folder / "library.sync"):
         names = {path.name for path in folder.iterdir()}
         assert open_to_others(tmp_path) == []

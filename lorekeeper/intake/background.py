@@ -16,7 +16,7 @@ from typing import Any
 
 from lorekeeper.cache.formats import answering
 from lorekeeper.cache.protocol import SearchCache
-from lorekeeper.errors import CacheError, EmbeddingError
+from lorekeeper.errors import CacheError, EmbeddingError, SourceError
 from lorekeeper.intake.sync_state import Source, load_state, refresh_lock
 from lorekeeper.system import TURNS, in_thread
 
@@ -125,7 +125,7 @@ async def keep_fresh(cache: SearchCache, source: Source, questions: Questions, e
         try:
             if await asyncio.to_thread(is_due, source):
                 await _refresh(cache, source, leisure, embed)
-        except (CacheError, EmbeddingError) as error:
+        except (CacheError, EmbeddingError, SourceError) as error:
             logger.info("nothing is brought up to date now: %s", error)
         except Exception:
             logger.exception("bringing the library up to date failed")
@@ -148,4 +148,4 @@ async def _refresh(cache: SearchCache, source: Source, leisure: Leisure, embed: 
     module = await asyncio.to_thread(import_module, "lorekeeper.intake.refresh")
     async with in_thread(refresh_lock(source.state_path)):
         if await asyncio.to_thread(is_due, source):
-            await module.Refresher(cache, source, leisure, embed).run()
+            await module.Refresher(cache, source, leisure, embed).refresh()

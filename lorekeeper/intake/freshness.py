@@ -9,7 +9,6 @@ from typing import Any
 
 from lorekeeper.intake.sync_state import ALL, Listed, Source, SyncState, is_refreshing, load_state
 from lorekeeper.normalize.open5e import ENDPOINTS
-from lorekeeper.printable import one_line
 
 DAY = 86400.0
 
@@ -19,9 +18,6 @@ LONGEST_RETRY_SECONDS = DAY
 
 MAX_NAMES = 6
 """Most lists that are named in a sentence."""
-
-MAX_PROBLEM = 300
-"""Most characters of the reason for a failure."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +166,6 @@ def _types(lists: Sequence[Stale]) -> str:
     """The types of lists, for a sentence."""
     names = dict.fromkeys((ENDPOINTS[each.name].type or "").replace("_", " ") for each in lists)
     return " and ".join(names)
-
-
-def problem_line(problem: Exception) -> str:
-    """The reason for a failure as it is kept and shown: one line of at most `MAX_PROBLEM` characters."""
-    return one_line(str(problem) or type(problem).__name__, MAX_PROBLEM)
 
 
 def day(seconds: float) -> str:

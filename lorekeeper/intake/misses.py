@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -31,6 +30,9 @@ SOURCES = ("open5e-v2", "open5e-v1")
 
 ALL_OF_IT = 0.9
 """Share of `SIZES` from which on a library that was imported from files, never synced, is taken to have everything."""
+
+EVER = 1.0
+"""A moment before every sync, in seconds since 1970."""
 
 
 class MissNotingSearcher:
@@ -63,7 +65,7 @@ class MissNotingSearcher:
     def _may_lack(self, query: Query, state: SyncState) -> bool:
         """Whether a lookup is of what Open5e has, and the library never got all of that."""
         if query.text is None and query.similar_to is None and endpoints(query.types):  # it has no notes
-            return not state.is_recent([each.name for each in _lists(query)], query.documents, time.time() / 86400)
+            return not all(state.of(each.name).is_whole(query.documents, EVER) for each in _lists(query))
         return False
 
     async def _is_miss(self, query: Query, page: ResultPage, state: SyncState) -> bool:
@@ -73,7 +75,7 @@ class MissNotingSearcher:
         query = query.resolved()
         if any([await self._searcher.explainer.cannot_exist(each, query.filters) for each in query.types]):
             return False
-        if any(state.lists[each.name].whole for each in _lists(query) if each.name in state.lists):
+        if any(state.of(each.name).whole for each in _lists(query)):
             return True
         counts = {each: await count_entries(self._cache, each, SOURCES) for each in query.types if each in SIZES}
         return not counts or any(number < ALL_OF_IT * SIZES[each] for each, number in counts.items())
@@ -82,13 +84,13 @@ class MissNotingSearcher:
         """What is missing, and the command that brings it."""
         at_source = {endpoint.type for endpoint in endpoints(query.types)}
         asked = [each for each in query.types if each in at_source]
-        types = [word for each in asked for word in ("--type", each)]
+        everything = at_source >= SIZES.keys()
+        types = [word for each in asked for word in ("--type", each) if not everything]
         documents = [word for each in query.documents or [] for word in ("--document", shlex.quote(each))]
         command = one_line(" ".join(["lorekeeper sync open5e", *types, *documents]), MAX_SHOWN)
         run = "LOREKEEPER_OFFLINE is set: unset it and run" if self._offline else "Run"
-        return (
-            f"The library may not have all {', '.join(asked).replace('_', ' ')}. {run} '{command}' to fetch the rest."
-        )
+        lacking = "of Open5e" if everything else ", ".join(asked).replace("_", " ")
+        return f"The library may not have all {lacking}. {run} '{command}' to fetch the rest."
 
 
 def _state(source: Source) -> SyncState:

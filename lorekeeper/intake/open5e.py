@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -36,19 +35,6 @@ PAGE_SIZE = 100
 CONCURRENCY = 4
 """Most requests at a time."""
 
-MAX_BODY_BYTES = 32 << 20
-"""Largest response, both as received and unpacked."""
-
-MAX_TOTAL_BYTES = 2 << 30
-"""Most bytes that a client reads in all: forty times the size of Open5e."""
-
-MAX_OBJECTS = 100_000
-"""Most objects in a list: thirty times the longest of Open5e."""
-
-MAX_PAGES = 10_000
-SPARE_PAGES = 10
-"""Most pages in a list, and how many more than its count and the size of the first page imply."""
-
 MAX_QUERY_LENGTH = 8_000
 """Longest query of a link to the next page, in characters."""
 
@@ -57,12 +43,6 @@ MAX_REDIRECTS = 3
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
 """Longest wait for a connection, and between two parts of a response."""
-
-ANSWER_SECONDS = 120.0
-PAGE_SECONDS = 300.0
-LIST_SECONDS = 1800.0
-"""Longest time for a response, for a page with all attempts and pauses, and for all pages of a list.
-The time that the caller takes to process pages does not count."""
 
 ATTEMPTS = 6
 LONGEST_PAUSE = 60.0
@@ -78,22 +58,20 @@ class Limits:
     """How much a client accepts from a server before it gives up.
 
     Attributes:
-        body_bytes: largest response.
-        total_bytes: of all responses together.
-        objects: in a list.
-        pages: in a list.
+        body_bytes: largest response, both as received and unpacked.
+        total_bytes: of all responses together: forty times the size of Open5e.
+        objects: in a list: thirty times the longest of Open5e.
         answer_seconds: for a response.
         page_seconds: for a page, with all attempts and the pauses between them.
-        list_seconds: for all pages of a list.
+        list_seconds: for all pages of a list. The time that the caller takes to process pages does not count.
     """
 
-    body_bytes: int = MAX_BODY_BYTES
-    total_bytes: int = MAX_TOTAL_BYTES
-    objects: int = MAX_OBJECTS
-    pages: int = MAX_PAGES
-    answer_seconds: float = ANSWER_SECONDS
-    page_seconds: float = PAGE_SECONDS
-    list_seconds: float = LIST_SECONDS
+    body_bytes: int = 32 << 20
+    total_bytes: int = 2 << 30
+    objects: int = 100_000
+    answer_seconds: float = 120.0
+    page_seconds: float = 300.0
+    list_seconds: float = 1800.0
 
 
 DEFAULT_LIMITS = Limits()
@@ -133,32 +111,6 @@ class _TransientError(Exception):
         self.pause = pause
 
 
-class _PagesRead:
-    """What was read of a list, to notice one that does not end or has more objects than it says.
-
-    Args:
-        most: pages that a list may have.
-        objects: objects on the pages before the first one that is read.
-    """
-
-    def __init__(self, most: int, objects: int) -> None:
-        self._most, self._objects = most, objects
-        self._queries: set[str] = set()
-
-    def add(self, query: str, page: Page) -> str | None:
-        """Count a page; what is wrong with its list, None if nothing is."""
-        if not self._queries and page.objects:
-            self._most = min(self._most, math.ceil((page.count - self._objects) / len(page.objects)) + SPARE_PAGES)
-        self._queries.add(query)
-        self._objects += len(page.objects)
-        if page.following is None:
-            return f"{self._objects} objects in a list of {page.count}" if self._objects > page.count else None
-        full = not page.objects or self._objects >= page.count or len(self._queries) >= self._most
-        if full or page.following in self._queries:
-            return f"a list of {page.count} objects whose pages do not end"
-        return None
-
-
 class Open5eClient(AsyncClosing):
     """Reads lists of one Open5e server. Use it as an async context manager.
 
@@ -186,7 +138,6 @@ class Open5eClient(AsyncClosing):
         """Bytes of responses so far, unpacked."""
         self._attempts = attempts
         self._limits = limits
-        self._slots = asyncio.Semaphore(CONCURRENCY)
         self._client = _http_client()
 
     async def pages(self, path: str, query: str, done: int = 0, wait: Wait | None = None) -> AsyncGenerator[Page, None]:
@@ -203,7 +154,6 @@ class Open5eClient(AsyncClosing):
             SourceUnavailableError: a page is not available now, or the list takes too long.
         """
         following: str | None = query
-        read = _PagesRead(self._limits.pages, done)
         allowance = _Allowance(self._limits.list_seconds)
 
         async def request(query: str) -> Page:
@@ -215,10 +165,12 @@ class Open5eClient(AsyncClosing):
         try:
             while following is not None:
                 page = await coming
-                if problem := read.add(following, page):
-                    raise self._invalid(path, problem)
-                following = page.following
+                following, done = page.following, done + len(page.objects)
+                if following is None and done > page.count:
+                    raise self._invalid(path, f"{done} objects in a list of {page.count}")
                 if following is not None:
+                    if not page.objects or done >= page.count:
+                        raise self._invalid(path, f"a list of {page.count} objects whose pages do not end")
                     coming = asyncio.create_task(request(following))
                 yield page
         finally:
@@ -247,24 +199,23 @@ class Open5eClient(AsyncClosing):
         """The JSON value at a path, with retries."""
         if self.received > self._limits.total_bytes:
             raise self._invalid(path, f"more than {self._limits.total_bytes / 2**30:g} GB in all")
-        async with self._slots:
-            began = time.monotonic()
-            try:
-                async with asyncio.timeout(min(self._limits.page_seconds, allowance.seconds)):
-                    return await self._tried(path, query)
-            except _TransientError as error:
-                raise self._unavailable(f"could not answer for {path}: {error}; try again later") from error
-            except TimeoutError as error:
-                raise self._unavailable(f"took too long to answer for {path}; try again later") from error
-            except httpx.RemoteProtocolError as error:
-                raise self._unavailable(f"ended its answer for {path} early; try again later") from error
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
-                raise self._unavailable(
-                    "cannot be reached; check your connection and "
-                    "LOREKEEPER_OPEN5E_BASE_URL, then run the same command again"
-                ) from error
-            finally:
-                allowance.seconds -= time.monotonic() - began
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(min(self._limits.page_seconds, allowance.seconds)):
+                return await self._tried(path, query)
+        except _TransientError as error:
+            raise self._unavailable(f"could not answer for {path}: {error}; try again later") from error
+        except TimeoutError as error:
+            raise self._unavailable(f"took too long to answer for {path}; try again later") from error
+        except httpx.RemoteProtocolError as error:
+            raise self._unavailable(f"ended its answer for {path} early; try again later") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unavailable(
+                "cannot be reached; check your connection and "
+                "LOREKEEPER_OPEN5E_BASE_URL, then run the same command again"
+            ) from error
+        finally:
+            allowance.seconds -= time.monotonic() - began
 
     async def _tried(self, path: str, query: str) -> Any:
         async for attempt in stamina.retry_context(

@@ -7,37 +7,29 @@ syncs of the user need not wait for more than that.
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from lorekeeper.cache.protocol import SearchCache
 from lorekeeper.entities import Entity, parse_uri
-from lorekeeper.errors import SourceError, SourceUnavailableError
 from lorekeeper.intake.background import Embed, Leisure
 from lorekeeper.intake.changes import Hashes, is_unchanged
-from lorekeeper.intake.freshness import problem_line, stale_lists
+from lorekeeper.intake.freshness import stale_lists
 from lorekeeper.intake.open5e import Open5eClient
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.intake.sync import ListReader
-from lorekeeper.intake.sync_state import BusyError, Refresh, Source
+from lorekeeper.intake.sync import Syncer
+from lorekeeper.intake.sync_state import Source
 from lorekeeper.measures import counted
 from lorekeeper.normalize.book_tables import TYPE, book_tables
-from lorekeeper.normalize.open5e import ENDPOINTS
+from lorekeeper.normalize.open5e import ENDPOINTS, Endpoint
 from lorekeeper.text.passages import passages
 from lorekeeper.text.phrases import hint_text
-
-logger = logging.getLogger(__name__)
 
 LOOKED_UP = "first and last"
 """What is looked for in a type that has changed."""
 
-MOST_UNAVAILABLE = 3
-"""After so many lists in a row that were not to be had, the server is left alone until the next attempt."""
 
-
-class Refresher(ListReader):
+class Refresher(Syncer):
     """One attempt to bring all that is stale up to date. Hold `refresh_lock` meanwhile.
 
     Args:
@@ -61,45 +53,24 @@ class Refresher(ListReader):
     def portion(self) -> AbstractAsyncContextManager[None]:
         return self._leisure.portion()
 
-    async def run(self) -> None:
-        """Read each stale list again; what fails is recorded, and read at the next attempt.
+    async def refresh(self) -> None:
+        """Read each stale list again, but for those of which the library has nothing any more; see `Syncer.read_lists`.
 
         A list that was begun within the last day, by this process or by one that has ended, is continued.
 
         Raises:
-            CacheError: the library cannot be written, or another process is syncing it, which is no failure.
             EmbeddingError: the embedding model is not available.
         """
-        try:
-            async with self._client:
-                problem = await self._read_all()
-        except BusyError:
-            raise
-        except Exception as error:  # whatever it is: without a pause the same page would be requested every minute
-            await self._conclude(error)
-            raise
-        await self._conclude(problem)
-        counted("source_sync")
-
-    async def _read_all(self) -> SourceError | None:
-        """Read the lists that are stale now, but for those of which the library has nothing any more; the last error."""
         state = await asyncio.to_thread(self._source.known)
-        problem, unavailable = None, 0
+        due = list[tuple[Endpoint, list[str] | None]]()
         for stale in stale_lists(state, self._source.days):
             endpoint, seen = ENDPOINTS[stale.name], state.of(stale.name).seen
             hashes = await self._cache.content_hashes(endpoint.type or "")
-            if seen and not any(parse_uri(uri)[1:] in hashes for uri in seen):
-                continue
-            try:
-                await self.read(endpoint, stale.documents)
-                unavailable = 0
-            except SourceError as error:
-                logger.info("%s cannot be read again: %s", stale.name, error)
-                problem = error
-                unavailable += isinstance(error, SourceUnavailableError)
-                if not self._client.reached or unavailable >= MOST_UNAVAILABLE:
-                    break
-        return problem
+            if not seen or any(parse_uri(uri)[1:] in hashes for uri in seen):
+                due.append((endpoint, stale.documents))
+        async with self._client:
+            await self.read_lists(due)
+        counted("source_sync")
 
     async def read_hashes(self, types: Iterable[str]) -> None:
         await super().read_hashes([*types, TYPE])
@@ -123,12 +94,6 @@ class Refresher(ListReader):
         """
         await self._cache.rank_names(entity_type, LOOKED_UP)
         await self._cache.rank_keyword(entity_type, LOOKED_UP, 1)
-
-    async def _conclude(self, problem: Exception | None) -> None:
-        """Record how the attempt went."""
-        async with self.writing() as state:
-            failures = state.refresh.failures + 1
-            state.refresh = Refresh(failures, time.time(), problem_line(problem)) if problem else Refresh()
 
 
 def _changed(entities: Sequence[Entity], stored: Mapping[str, Hashes]) -> tuple[list[Entity], list[Entity]]:

@@ -1,11 +1,11 @@
-"""Syncs a library with an Open5e server: list by list, page by page; resumes where it was interrupted."""
+"""Syncs a library with an Open5e server: list by list, page by page; goes on where it was interrupted."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -14,22 +14,22 @@ from typing import Any, TypeVar
 
 from lorekeeper.cache.protocol import Identity, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity, parse_uri
-from lorekeeper.errors import ImportFileError, LoreKeeperError, SourceError, SourceUnavailableError
+from lorekeeper.errors import ImportFileError, SourceError, SourceUnavailableError
 from lorekeeper.intake.audiences import as_secret_as
 from lorekeeper.intake.book_tables import TableChanges, keep_tables_of
 from lorekeeper.intake.changes import Hashes, is_unchanged
-from lorekeeper.intake.open5e import CONCURRENCY, PAGE_SIZE, Open5eClient, list_query
+from lorekeeper.intake.open5e import PAGE_SIZE, Open5eClient, list_query
 from lorekeeper.intake.reports import ImportReport
 from lorekeeper.intake.superseded import DOCUMENTS, is_packaged, remove_superseded, with_printed
 from lorekeeper.intake.sync_state import (
     ALL,
     LOCK_SECONDS,
+    BusyError,
     Read,
     Refresh,
-    Run,
     SyncState,
-    encode,
     load_state,
+    problem_line,
     save,
     sync_lock,
 )
@@ -48,6 +48,9 @@ Step = Callable[[str, int, int], None]
 SOURCE = "open5e"
 """Prefix of `Entity.source_api` of what came from Open5e, and suffix of slugs that differ from those of other entries."""
 
+MOST_UNAVAILABLE = 3
+"""After so many lists in a row that were not to be had, the server is left alone until the next attempt."""
+
 MAX_REASON = 500
 """Characters of the reason why an entry could not be read."""
 
@@ -58,33 +61,74 @@ def endpoints(types: Sequence[str]) -> list[Endpoint]:
     return sorted(lists, key=lambda e: e.type != "documents")
 
 
-class ListReader:
-    """Reads lists of a server and stores what they have; removes what they have no more.
+class Syncer:
+    """Brings lists of a server up to date, one after another: what a page has is stored before the next one is asked for.
 
-    Its children say when each portion of work is done, and how large it is.
+    What is true of any list: after each page the library has what it says, the state knows where to go on, and what is on no
+    list any more is removed once a list was read to its end. Children work when there is time (`refresh`).
+
+    Args:
+        cache: the library's.
+        client: connects to the server.
+        path: file of the library's `SyncState`.
+        report: is updated.
+        step: called with the progress.
 
     Attributes:
-        report: is updated.
         hashes: content hashes of the library's entities, by type.
-        step: called with the progress.
     """
 
     made_at_once = stored_at_once = PAGE_SIZE
     """Objects that are normalised at a time, and entities that are written at a time."""
 
-    def __init__(self, cache: SearchCache, client: Open5eClient, path: Path, report: ImportReport) -> None:
-        self._cache, self._client, self._path = cache, client, path
-        self.report = report
+    def __init__(
+        self,
+        cache: SearchCache,
+        client: Open5eClient,
+        path: Path,
+        report: ImportReport,
+        step: Step | None = None,
+    ) -> None:
+        self._cache, self._client, self._path, self.report = cache, client, path, report
         self.hashes: dict[str, dict[Identity, str]] = {}
-        self.step: Step = lambda *_: None
+        self._step: Step = step or (lambda *_: None)
+        self._locked = False
+
+    async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
+        """Store what is new or changed; remove what came from the server and is no longer there.
+
+        No other process syncs the library meanwhile. A list that cannot be read is reported, and the others are read all the
+        same. What was stored before a sync was interrupted is not requested again by the same sync within a day.
+
+        Raises:
+            SourceUnavailableError: the server cannot be reached at all.
+            CacheError: the library cannot be written, or another process is syncing it.
+            EmbeddingError: the embedding model is not available.
+        """
+        synced = list(dict.fromkeys(["documents", *types]))
+        async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
+            self._locked = True
+            await self.read_hashes(synced)
+            async with self.writing() as state:
+                self._reset_if_entries_are_lost(synced, state)
+                run = state.resume(synced, documents)
+            await self.read_lists([(e, run.documents) for e in endpoints(synced) if not state.has_read(e.name, run)])
+            async with self.writing() as state:
+                unread = {e.type for e in endpoints(synced) if not state.has_read(e.name, run)}
+                if not unread:
+                    state.run = None
+            books = [key for key in DOCUMENTS if documents is None or key in documents]
+            for entity_type in synced:
+                if entity_type not in unread:
+                    await self._supersede(entity_type, books)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[SyncState]:
         """The state as it is now; saved after the body, with the library locked meanwhile."""
-        async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
+        async with nullcontext() if self._locked else in_thread(sync_lock(self._path, LOCK_SECONDS)):
             state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
             yield state
-            await asyncio.to_thread(lambda: save(self._path, encode(state)))
+            await asyncio.to_thread(save, self._path, state)
 
     async def wait(self) -> None:
         """Wait until the next request may be sent."""
@@ -105,7 +149,41 @@ class ListReader:
         for each in types:
             self.hashes[each] = await self._cache.content_hashes(each)
 
-    async def read(self, endpoint: Endpoint, documents: list[str] | None) -> None:
+    async def read_lists(self, due: Iterable[tuple[Endpoint, list[str] | None]]) -> None:
+        """Read lists, each of some documents or of all; record how that went, and report what cannot be read.
+
+        Raises:
+            SourceUnavailableError: the server cannot be reached at all.
+            BusyError: another process is syncing the library, which is no failure.
+        """
+        problem: Exception | None = None
+        try:
+            unavailable = 0
+            for endpoint, documents in due:
+                try:
+                    if unavailable == MOST_UNAVAILABLE:
+                        raise SourceUnavailableError("the lists before it were not available; try again later")
+                    await self._read(endpoint, documents)
+                    unavailable = 0
+                except SourceError as error:
+                    problem = error
+                    self.report.failed.append(ImportFileError(list_path(endpoint), str(error)))
+                    unavailable += isinstance(error, SourceUnavailableError) and unavailable < MOST_UNAVAILABLE
+                    if not self._client.reached:
+                        raise
+        except BusyError:
+            raise
+        except Exception as error:  # whatever it is: without a pause the same page would be requested every minute
+            await self._conclude(error)
+            raise
+        await self._conclude(problem)
+
+    async def _conclude(self, problem: Exception | None) -> None:
+        async with self.writing() as state:
+            failures = state.refresh.failures + 1
+            state.refresh = Refresh(failures, time.time(), problem_line(problem)) if problem else Refresh()
+
+    async def _read(self, endpoint: Endpoint, documents: list[str] | None) -> None:
         """Read a list to its end, from where it was left within the last day.
 
         Raises:
@@ -121,10 +199,11 @@ class ListReader:
             reading = listed.reading
         try:
             await self._pages(endpoint, reading)
-        except SourceError as error:
-            if not isinstance(error, SourceUnavailableError):
-                async with self.writing() as state:
-                    state.of(endpoint.name).reading = None
+        except SourceUnavailableError:
+            raise
+        except SourceError:
+            async with self.writing() as state:
+                state.of(endpoint.name).reading = None
             raise
 
     async def _pages(self, endpoint: Endpoint, reading: Read) -> None:
@@ -132,9 +211,9 @@ class ListReader:
         async with aclosing(self._client.pages(list_path(endpoint), reading.following, objects, self.wait)) as pages:
             async for page in pages:
                 if not reading.objects:
-                    self.step(endpoint.type or "", page.count, 0)
+                    self._step(endpoint.type or "", page.count, 0)
                 reading.found |= await self._take(page.objects, endpoint, reading)
-                self.step(endpoint.type or "", 0, len(page.objects))
+                self._step(endpoint.type or "", 0, len(page.objects))
                 count, objects = page.count, objects + len(page.objects)
                 if page.following is not None:
                     reading.following, reading.objects, reading.last = page.following, objects, time.time()
@@ -180,7 +259,7 @@ class ListReader:
         assert endpoint.type is not None
         own = [each.identity for each in entities if each.document in DOCUMENTS]
         stored = await self._cache.load(endpoint.type, own) if own else []
-        printed = {each.identity: each.data for each in stored if is_packaged(each) or _is_from_source(each)}
+        printed = {each.identity: each.data for each in stored if _is_from_source(each)}
         whole = ((each, with_printed(each.data, printed.get(each.identity, {}))) for each in entities)
         made = [each for old, data in whole for each in ([old] if data is old.data else entities_of(data, endpoint))]
         return [*{each.identity: each for each in made}.values()]
@@ -232,91 +311,6 @@ class ListReader:
             self.report.by_type.setdefault(entity_type, Counter())[name] += number
             setattr(self.report, name, getattr(self.report, name) + number)
 
-
-class Syncer(ListReader):
-    """One sync of one library, which no other process writes to meanwhile.
-
-    Args:
-        cache: the library's.
-        client: connects to the server.
-        path: file of the library's `SyncState`.
-        report: is updated.
-        step: called with the progress.
-    """
-
-    def __init__(
-        self, cache: SearchCache, client: Open5eClient, path: Path, report: ImportReport, step: Step | None = None
-    ) -> None:
-        super().__init__(cache, client, path, report)
-        self._state = SyncState(client.base_url)
-        self.step = step or self.step
-        self._saving = asyncio.Lock()
-
-    @asynccontextmanager
-    async def writing(self) -> AsyncIterator[SyncState]:
-        yield self._state
-        async with self._saving:
-            await asyncio.to_thread(save, self._path, encode(self._state))
-
-    async def run(self, types: Sequence[str], documents: Sequence[str] | None) -> None:
-        """Store what is new or changed; remove what came from the server and is no longer there.
-
-        A list that cannot be read is reported, and the others are read all the same. What was stored before a sync was
-        interrupted is not requested again by the same sync within a day.
-
-        Raises:
-            SourceUnavailableError: the server cannot be reached at all.
-            CacheError: the library cannot be written, or another process is syncing it.
-            EmbeddingError: the embedding model is not available.
-        """
-        synced = list(dict.fromkeys(["documents", *types]))
-        async with in_thread(sync_lock(self._path, LOCK_SECONDS)):
-            self._state = await asyncio.to_thread(load_state, self._path, self._client.base_url)
-            await self.read_hashes(synced)
-            self._reset_if_entries_are_lost(synced)
-            run = self._state.resume(synced, documents)
-            await self._read_lists(deque(self._unread(synced, run)), run)
-            books = [key for key in DOCUMENTS if documents is None or key in documents]
-            for entity_type in synced:
-                if not self._unread([entity_type], run):
-                    await self._supersede(entity_type, books)
-            async with self.writing() as state:
-                if not self._unread(synced, run):
-                    state.run, state.refresh = None, Refresh()
-
-    def _unread(self, types: Sequence[str], run: Run) -> list[Endpoint]:
-        """The lists of these types that a sync has not read completely."""
-        return [e for e in endpoints(types) if not self._state.of(e.name).is_whole(run.documents, run.began)]
-
-    async def _read_lists(self, waiting: deque[Endpoint], run: Run) -> None:
-        await self._probe(waiting, run)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(CONCURRENCY):
-                    group.create_task(self._work(waiting, run))
-        except BaseExceptionGroup as errors:
-            raise _first(errors) from errors
-
-    async def _probe(self, waiting: deque[Endpoint], run: Run) -> None:
-        """Read one list alone, to see whether the server can be reached."""
-        if waiting:
-            error = await self._try(waiting.popleft(), run)
-            if isinstance(error, SourceUnavailableError) and not self._client.reached:
-                raise error
-
-    async def _work(self, waiting: deque[Endpoint], run: Run) -> None:
-        while waiting:
-            await self._try(waiting.popleft(), run)
-
-    async def _try(self, endpoint: Endpoint, run: Run) -> SourceError | None:
-        """Read one list; an error is reported."""
-        try:
-            await self.read(endpoint, run.documents)
-        except SourceError as error:
-            self.report.failed.append(ImportFileError(list_path(endpoint), str(error)))
-            return error
-        return None
-
     async def _supersede(self, entity_type: str, documents: Sequence[str]) -> None:
         """Remove the packages' entries of a type that was read whole; those that the source lacks stay, and are named."""
         covered, kept = await remove_superseded(self._cache, entity_type, documents)
@@ -328,11 +322,11 @@ class Syncer(ListReader):
                 reason = f"{len(names):,} entries stay that the server lacks: {', '.join(names)}"
                 self.report.warnings.append(ImportFileError(f"{document} {entity_type}", reason))
 
-    def _reset_if_entries_are_lost(self, types: Sequence[str]) -> None:
+    def _reset_if_entries_are_lost(self, types: Sequence[str], state: SyncState) -> None:
         """Start over if the library lacks entries of the state: it was deleted, or is another one."""
-        seen = [(e.type or "", uri) for e in endpoints(types) for uri in self._state.of(e.name).seen]
+        seen = [(e.type or "", uri) for e in endpoints(types) for uri in state.of(e.name).seen]
         if any(_identity(uri) not in self.hashes[entity_type] for entity_type, uri in seen):
-            self._state = SyncState(self._state.source)
+            state.lists, state.run = {}, None
 
 
 @dataclass
@@ -369,12 +363,24 @@ async def store_from_source(
         entities: from the source; if several have one identity, the last is stored.
         hashes: content hashes of the library's entities, as far as they are known; they save loading entities.
     """
-    outcome = Outcome()
-    waiting = [(e, e) for e in {e.identity: e for e in entities}.values()]
-    number = 0
-    while waiting:
-        number += 1
-        waiting = await _place(cache, entity_type, waiting, number, hashes or {}, outcome)
+    outcome, known = Outcome(), hashes or {}
+    arriving = {e.identity: e for e in entities}.values()
+    outcome.unchanged += (e for e in arriving if is_unchanged(e, known))
+    differing = [e for e in arriving if not is_unchanged(e, known)]
+    held = await _held(cache, [each for e in differing for each in (e, _with_suffix(e, 1))])
+    for entity in differing:
+        kept, number = entity, 1
+        while (occupant := held.get(kept.identity)) is not None and not _is_from_source(occupant):
+            kept, number = _with_suffix(entity, number), number + 1
+            held |= await _held(cache, [kept, _with_suffix(entity, number)])
+        if kept is not entity:
+            outcome.clashes.append((entity.uri, kept.uri))
+        kept = kept if occupant is None else as_secret_as(kept, occupant)
+        is_held = occupant is not None and occupant.content_hash == kept.content_hash
+        (outcome.unchanged if is_held else outcome.stored).append(kept)
+        copy = held.get(_with_suffix(entity, number).identity)
+        if copy is not None and copy.content_hash == kept.content_hash:
+            outcome.removed.append(copy.uri)
     await cache.store_entities(outcome.stored, entity_type)
     if outcome.removed:
         await cache.delete_entities(entity_type, map(_identity, outcome.removed))
@@ -383,41 +389,10 @@ async def store_from_source(
     return outcome
 
 
-async def _place(
-    cache: SearchCache,
-    entity_type: str,
-    waiting: Sequence[tuple[Entity, Entity]],
-    number: int,
-    hashes: Hashes,
-    outcome: Outcome,
-) -> list[tuple[Entity, Entity]]:
-    """Add entities, each paired with its copy under the slug to try, to an outcome.
-
-    Returns those whose slug is in use, with the next slug to try. The hashes may be out of date, so everything that would be
-    stored is compared with the current content of the library.
-    """
-    attempts = [(entity, placed, _with_suffix(entity, number)) for entity, placed in waiting]
-    unlike = [(placed, after) for _, placed, after in attempts if not is_unchanged(placed, hashes)]
-    occupants = {e.identity: e for e in await _load(cache, entity_type, [e.identity for pair in unlike for e in pair])}
-    current = {p.identity: hashes[p.identity] for _, p, _ in attempts if p.identity in hashes}
-    current |= {identity: e.content_hash for identity, e in occupants.items()}
-    remaining: list[tuple[Entity, Entity]] = []
-    for entity, placed, after in attempts:
-        occupant, copy = occupants.get(placed.identity), occupants.get(after.identity)
-        if occupant is not None and not _is_from_source(occupant):
-            remaining.append((entity, after))
-            continue
-        kept = placed if occupant is None else as_secret_as(placed, occupant)
-        (outcome.unchanged if is_unchanged(kept, current) else outcome.stored).append(kept)
-        if placed is not entity:
-            outcome.clashes.append((entity.uri, placed.uri))
-        if copy is not None and copy.content_hash == kept.content_hash:
-            outcome.removed.append(after.uri)
-    return remaining
-
-
-async def _load(cache: SearchCache, entity_type: str, identities: Sequence[Identity]) -> list[Entity]:
-    return await cache.load(entity_type, identities) if identities else []
+async def _held(cache: SearchCache, entities: Sequence[Entity]) -> dict[Identity, Entity]:
+    """What the library has under the identities of entities of one type."""
+    identities = [each.identity for each in entities]
+    return {e.identity: e for e in await cache.load(entities[0].type, identities)} if entities else {}
 
 
 def _is_from_source(entity: Entity) -> bool:
@@ -447,14 +422,6 @@ def entities_of(obj: Any, endpoint: Endpoint) -> list[Entity]:
         if entity.type != endpoint.type:
             raise UnknownShapeError(f"its keys are those of another type, {entity.type}")
     return entities
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error that ended a group of tasks: preferably one of LoreKeeper's own."""
-    error: BaseException = errors.subgroup(LoreKeeperError) or errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def require_all(objects: int, count: int) -> None:

@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from lorekeeper.errors import CacheError
+from lorekeeper.printable import one_line
 from lorekeeper.regular_files import read_regular
 from lorekeeper.system import PRIVATE_FILE, private_file, private_folder
 
@@ -32,6 +33,9 @@ RESUME_SECONDS = 24 * 3600.0
 
 SKEW_SECONDS = 60.0
 """How far the clocks of machines that share a folder may differ."""
+
+MAX_PROBLEM = 300
+"""Most characters of the reason for a failure."""
 
 LOCK_SECONDS = 1.0
 """How long to wait for another writer: one that works in the background has done with a page by then."""
@@ -174,10 +178,9 @@ class SyncState:
         """What is known about a list."""
         return self.lists.setdefault(name, Listed())
 
-    def is_recent(self, names: Iterable[str], documents: Sequence[str] | None, days: float) -> bool:
-        """Whether lists were read completely within the last ``days``: whole, or their entries of these documents."""
-        since = time.time() - days * 86400
-        return all(name in self.lists and self.lists[name].is_whole(documents, since) for name in names)
+    def has_read(self, name: str, run: Run) -> bool:
+        """Whether a sync has read a list completely."""
+        return self.of(name).is_whole(run.documents, run.began)
 
 
 def load_state(path: Path, source: str) -> SyncState:
@@ -195,19 +198,19 @@ def load_state(path: Path, source: str) -> SyncState:
     return state
 
 
-def encode(state: SyncState) -> bytes:
-    """A state as it is written to its file."""
-    return _ADAPTER.dump_json(state)
-
-
-def save(path: Path, content: bytes) -> None:
-    """Write an encoded state to its file, completely or not at all. Blocking; CacheError if it cannot be written."""
+def save(path: Path, state: SyncState) -> None:
+    """Write a state to its file, completely or not at all. Blocking; CacheError if it cannot be written."""
     try:
         target = private_folder(path.parent) / f"{path.name}.new"
-        private_file(target).write_bytes(content)
+        private_file(target).write_bytes(_ADAPTER.dump_json(state))
         target.replace(path)
     except OSError as error:
         raise CacheError(f"{path} cannot be written: {error}; free space, or choose another folder") from error
+
+
+def problem_line(problem: Exception) -> str:
+    """The reason for a failure as it is kept and shown: one line of at most `MAX_PROBLEM` characters."""
+    return one_line(str(problem) or type(problem).__name__, MAX_PROBLEM)
 
 
 class BusyError(CacheError):
