@@ -119,7 +119,7 @@ async def test_the_choice_only_ever_narrows(master: httpx.AsyncClient, player: h
 async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_players_will_see(tmp_path: Path) -> None:
     text = "# Skara\n\nA keep in the reeds.\n\n## GM Notes\n\nThe cellar is open.\n\n- **Final twist**: it floats\n"
     plain = "# Inn\n\nSecretly it is a trap.\n\nAle is cheap.\n"
-    vault = write(tmp_path / "saga", {"Skara.md": text, "Inn.md": plain})
+    vault = write(tmp_path / "saga", {"Skara.md": text, "Inn.md": plain, "Mill.md": "# Mill\n\nIt grinds.\n"})
     page, uri = "/share?uri=lore://notes/saga/Inn.md", "lore://notes/saga/Inn.md"
     async with campaign(tmp_path / "library", vault) as library, AsyncExitStack() as stack:
         everyone = [ANA]
@@ -160,6 +160,14 @@ async def test_the_game_master_shares_a_note_from_its_page_and_sees_first_what_p
         whole = (await master.get("/share?uri=lore://notes/saga/.")).text
         assert "Share the whole vault" in whole
         assert "GM Notes" in whole
+        (stood,) = re.findall('name="stood" value="([^"]*)"', whole)
+        form = {"uri": "lore://notes/saga/.", "stood": stood, "do": "share", "without": "Skara.md"}
+        assert 'name="without" value="Skara.md"' in whole
+        assert (await master.post("/share", data=form, headers=OWN)).status_code == 303
+        assert [(await player.get(f"/entries/notes/saga/{each}.md")).status_code for each in ("Mill", "Skara")] == [
+            200,
+            404,
+        ]
         stranger = await master.post("/share", data={"uri": uri, "do": "share", "with": "Eve"}, headers=OWN)
         assert stranger.status_code == 400
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from lorekeeper.audience import DM, PLAYERS, Audience, Viewer
 from lorekeeper.entities import AUDIENCE
+from lorekeeper.errors import FilterError
 from lorekeeper.maintenance import archive
 from lorekeeper.maintenance.backup import backup, restore
 from lorekeeper.notes import read_note
@@ -22,8 +26,9 @@ from lorekeeper.shares import FOLDER, NOTE, TAG, Share, Shares
 from lorekeeper.vaults.scan import scan
 from lorekeeper.vaults.shares import kept, shared, unshared
 from lorekeeper.vaults.state import State
-from lorekeeper.views.opening import EVERYTHING, look, target_of
-from tests.support.commands import environment, run_inside, variables
+from lorekeeper.views.opening import EVERYTHING, look, store, target_of
+from tests.support import forking
+from tests.support.commands import HANG_SECONDS, environment, run_inside, variables
 from tests.support.vaults import digests, open_to, vault_library, write
 
 ANYBODY = Viewer.player()
@@ -226,6 +231,43 @@ async def test_what_is_looked_at_says_what_opens_and_what_waits_by_which_word(tm
         assert "zqbehind" not in await told(library, "Quests/The Wolf.md")
         await open_to(library, "The Wolf")
         assert "zqbehind" in await told(library, "Quests/The Wolf.md"), "a quest that is shared by itself was given"
+
+
+async def test_folders_and_notes_are_named_with_what_opens_of_them_and_can_be_left_out(tmp_path: Path) -> None:
+    vault = write(
+        tmp_path / "saga",
+        NOTES | {"Acts/One.md": "# One\n\nA fair.\n", "Acts/Late/Two.md": "# Two\n\nA fire in the barn.\n"},
+    )
+    async with vault_library(tmp_path) as library:
+        await library.vaults.add(vault)
+        await library.vaults.sync()
+        await open_to(library, "Acts/Late")
+        whole, acts, inn = (target_of(library.vaults, what) for what in (".", "Acts", "Places/Inn.md"))
+        assert look(library.vaults, whole).parts == [
+            ("Acts/", 2),
+            ("Acts/Late/", 1),
+            ("People/", 1),
+            ("Places/", 3),
+            ("Places/Deep/", 1),
+        ]
+        assert look(library.vaults, acts).parts == [("Acts/Late/", 1), ("Acts/One.md", 1)]
+        assert "Acts/Late/Two.md" in await seen(library)
+        with pytest.raises(FilterError, match="folder by folder"):
+            look(library.vaults, whole, ["Ana"], without=[acts])
+        found = look(library.vaults, whole, without=[acts, inn])
+        assert {note.path for note in found.closed if "kept" in note.why} == {
+            "Acts/One.md",
+            "Acts/Late/Two.md",
+            "Places/Inn.md",
+        }
+        await store(library.vaults, library.vaults.shares.all(), found.after)
+        left = {"People/Mira.md", "Places/Skara.md", "Places/Deep/Cellar.md"}
+        assert await seen(library) == left, "what was open in a folder that is left out is closed again"
+        write(vault, {"Acts/Three.md": "# Three\n\nA flood of the fields.\n"})
+        await open_to(library, ".")
+        assert await seen(library) == left, "and stays so when the vault is shared again"
+        await open_to(library, "Acts")
+        assert "Acts/Three.md" in await seen(library)
 
 
 async def test_what_is_new_in_an_open_note_or_folder_waits_is_reported_and_opens_by_one_look(tmp_path: Path) -> None:
@@ -582,6 +624,39 @@ def test_numbered_notes_of_one_template_are_notes(tmp_path: Path) -> None:
 # --- the commands -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_folders_are_left_out_by_their_numbers_and_names_until_it_is_confirmed(tmp_path: Path) -> None:
+    vault = write(tmp_path / "saga", NOTES | {"Acts/One.md": "# One\n\nA fair.\n"})
+    env = environment(tmp_path, CACHE_BACKEND="sqlite") | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    assert run_inside(tmp_path, "vault", "add", str(vault), env=env).returncode == 0
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        forking.command("lorekeeper", "share", "."),
+        cwd=tmp_path,
+        env=env,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        os.close(theirs)
+        os.write(ours, b"nowhere\n1, 4\nSkara\nh\ny\n")
+        out, _ = process.communicate(timeout=HANG_SECONDS)
+        os.close(ours)
+    said = " ".join(out.split())
+    assert process.returncode == 0, out
+    assert "no vault has a note, a folder or a tag 'nowhere'" in said
+    assert "1 Acts/ (1) 2 People/ (1) 3 Places/ (3), 4 Deep/ (1)" in said
+    assert "1 note stays closed: kept: Acts/ Acts/One.md" in said
+    assert "What opens: 1 People/ (1) 2 Places/ (1)" in said
+    shown = {
+        each["note"]: each["open_to"]
+        for each in json.loads(run_inside(tmp_path, "shared", "--json", env=env).stdout)["notes"]
+    }
+    assert {path for path, who in shown.items() if who == PLAYERS} == {"People/Mira.md", "Places/Inn.md"}
+
+
 def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
     vault = write(
         tmp_path / "saga", NOTES | {"Open.md": "---\npublish: true\n---\n# Open\n\nAll see it.\n\n## More\n\nzqmore.\n"}
@@ -599,6 +674,10 @@ def test_a_vault_is_shared_with_one_command(tmp_path: Path) -> None:
     assert "zqmore" not in run("show", "lore://notes/saga/Open.md", VIEW="player")
     assert "Marked for players" in run("share", "--marked", "--yes") or True
     assert "zqmore" in run("show", "lore://notes/saga/Open.md", VIEW="player")
+    looked = run("share", ".", "--dry-run", "--without", "Places/Deep")
+    assert "What opens: 1 People/ (1) 2 Places/ (2) 3 Open.md" in " ".join(looked.split())
+    assert "1 note stays closed: kept: Places/Deep/ Places/Deep/Cellar.md" in " ".join(looked.split())
+    run("share", ".", "--without", "Place", status=1)
     looked = run("share", "Places", "--dry-run")
     assert "opens to players: 3 notes" in looked
     assert "text **Final twist**: the barkeep is nobody (twist) Inn.md" in " ".join(looked.split())

@@ -87,9 +87,10 @@ def print_look(found: Look, what: str, people: str, *, headings: bool, lines: bo
         console.print(f"  Headings that open in several notes: {plain(listed + more)}")
     if others and not headings:
         console.print(f"  Other headings that open: {len(others):,} (--headings lists them)")
-    for path, texts in groupby(others if headings else (), key=itemgetter(0)):
-        console.print(f"    {plain(path)}")
-        console.print(Padding.indent(plain("; ".join(text for _, text in texts)), INDENT))
+    own = {path: [text for _, text in texts] for path, texts in groupby(others, key=itemgetter(0))}
+    for note in found.open if headings else ():
+        console.print(f"    {plain(note.path)}")
+        console.print(Padding.indent(plain("; ".join(own.get(note.path, ()))), INDENT))
     telling = [(note.path, line, stem) for note in found.open for line, stem in note.lines]
     if telling and not lines:
         console.print(f"  Lines that open with such a word within them: {len(telling):,} (--lines lists them)")
@@ -97,6 +98,22 @@ def print_look(found: Look, what: str, people: str, *, headings: bool, lines: bo
         console.print(f"    {plain(path)}")
         for _, line, stem in told:
             console.print(Padding.indent(f"{plain(shortened(line, SHOWN))}  [dim]({plain(stem)})[/]", INDENT))
+    if len(found.parts) > 1:
+        _print_parts(found)
+
+
+def _print_parts(found: Look) -> None:
+    """The folders and notes that open by their numbers, those within one folder in one paragraph."""
+    console.print("  What opens:")
+    listed = [(name[len(found.folder) :].lstrip("/"), notes) for name, notes in found.parts]
+    by_folder = groupby(enumerate(listed, start=1), key=lambda each: each[1][0].rpartition("/")[0].partition("/")[0])
+    for folder, group in by_folder:
+        told = ", ".join(
+            f"[bold]{number}[/] {plain(name.removeprefix(f'{folder}/') or name)}"
+            + (f" ({notes:,})" if name.endswith("/") else "")
+            for number, (name, notes) in group
+        )
+        console.print(Padding.indent(told, INDENT))
 
 
 def _print_held(found: Look) -> None:

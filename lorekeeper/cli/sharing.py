@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lorekeeper.cli.command import DONE, FAILED, JSON, Argument, Call, Commands, argument
 from lorekeeper.cli.people import URL, invited
 from lorekeeper.cli.terminal import YES, say, show, typed
-from lorekeeper.errors import ConfigError, NotFoundError
+from lorekeeper.errors import ConfigError, FilterError, NotFoundError
 from lorekeeper.folding import fold
 from lorekeeper.printable import one_line, quantity, shown
 
@@ -27,7 +27,9 @@ WHAT = argument(
 )
 VAULT = argument("--vault", metavar="KEY", help="only in this vault")
 DRY_RUN = argument("--dry-run", action="store_true", help="show what players would see, and change nothing")
-ASK = "Open {} except {}? y: yes, a: with all that waits, h: headings, l: lines, n: no  [n] "
+ASK = "Open {} except {}? y: yes, h: notes and headings, l: lines,\n{}n: no  [n] "
+LEAVE_OUT = "a: with all that waits, 1 2 or a name: without this folder or note, "
+NO = ("", "n", "no")
 UNCONFIRMED = "Nothing was shared."
 CONFIRM = "'--yes' confirms what is listed."
 
@@ -50,7 +52,13 @@ def _with(help_: str) -> Argument:
         metavar="TEXT",
         help="also open this heading, key or line, which waits for a word or sign in it; '*' for all (may be repeated)",
     ),
-    argument("--headings", action="store_true", help="list all headings that open"),
+    argument(
+        "--without",
+        action="append",
+        metavar="FOLDER|NOTE",
+        help="keep this for the game master, such as a folder of plans (may be repeated)",
+    ),
+    argument("--headings", action="store_true", help="list all notes and headings that open"),
     argument("--lines", action="store_true", help="list the lines that open and have such a word within them"),
     argument(
         "--invite",
@@ -65,6 +73,7 @@ def _with(help_: str) -> Argument:
     examples=(
         "lorekeeper share Places --dry-run",
         "lorekeeper share People/Mira.md --with Ana",
+        "lorekeeper share . --without Prep",
         "lorekeeper share Town.md --yes --invite Ana",
         "lorekeeper share Town.md --open 'Secret doors'",
         "lorekeeper share --marked",
@@ -82,22 +91,17 @@ async def share(call: Call) -> int:
     arguments = call.arguments
     if bool(arguments.what) == arguments.marked:
         raise ConfigError("'lorekeeper share' needs what to share, such as a folder, or --marked, and not both")
-    if arguments.marked and (arguments.people or arguments.opens):
+    if arguments.marked and (arguments.people or arguments.opens or arguments.without):
         raise ConfigError(
-            "--marked goes by the marks in the notes: --with and --open belong to a note, a folder or a tag"
+            "--marked goes by the marks in the notes: --with, --open and --without belong to what you name"
         )
     async with call.library() as library:
         if arguments.marked:
             return await _marked(call, library)
         target = await _target(library, arguments)
         people, before = arguments.people or (), await asyncio.to_thread(library.vaults.shares.all)
-        found = await _looked(library, target, people, arguments.opens or ())
-        if not call.json:
-            _show(call, found, target.written, people)
-        answer = "n" if arguments.dry_run else await asyncio.to_thread(_answer, call, found, target.written, people)
-        if answer == "a":
-            found = await _looked(library, target, people, ("*",))
-        if not (arguments.dry_run or answer):
+        found = await asyncio.to_thread(_confirmed, call, library, target, people)
+        if found is None:
             return _unconfirmed()
         if not arguments.dry_run:
             await store(library.vaults, before, found.after)
@@ -126,8 +130,7 @@ async def _marked(call: Call, library: Library) -> int:
             continue
         if not call.json:
             _show(call, found, f"{vault.key}, what is marked for players", ())
-        answer = "n" if call.arguments.dry_run else await asyncio.to_thread(_answer, call, found, vault.key, ())
-        if not (answer or call.arguments.dry_run):
+        if not (call.arguments.dry_run or await asyncio.to_thread(_answer, call, found, vault.key, ()) == "y"):
             return _unconfirmed()
         if not call.arguments.dry_run:
             await store(library.vaults, before, found.after)
@@ -232,10 +235,34 @@ async def _target(library: Library, arguments: Any) -> Target:
     return await asyncio.to_thread(target_of, library.vaults, arguments.what, arguments.vault)
 
 
-async def _looked(library: Library, target: Target, people: Sequence[str], opens: Sequence[str]) -> Look:
-    from lorekeeper.views.opening import look
+def _confirmed(call: Call, library: Library, target: Target, people: Sequence[str]) -> Look | None:
+    """What opens of a target, once the user has seen it and has left out what is his; None if he does not want to. Blocking."""
+    from lorekeeper.views.opening import EVERYTHING, look, target_of
 
-    return await asyncio.to_thread(look, library.vaults, target, people, opens)
+    vaults, said = library.vaults, list(call.arguments.without or ())
+    kept: list[Target] = []
+    opens, found = call.arguments.opens or (), None
+    while True:
+        try:
+            more = [*kept, *(target_of(vaults, each, target.vault.key) for each in said)]
+            found = look(vaults, target, people, opens, without=more)
+            kept = more
+        except (FilterError, NotFoundError) as error:
+            if found is None:
+                raise
+            say(str(error))
+        else:
+            if not call.json:
+                _show(call, found, target.written, people)
+        answer = "y" if call.arguments.dry_run else _answer(call, found, target.written, people, LEAVE_OUT)
+        if answer.casefold() == "a":
+            return look(vaults, target, people, (EVERYTHING,), without=kept)
+        if answer in ("", "y"):
+            return found if answer else None
+        parts = [name for name, _ in found.parts]
+        numbers = answer.replace(",", " ").split()
+        are_parts = all(each.isdecimal() and 0 < int(each) <= len(parts) for each in numbers)
+        said = [parts[int(each) - 1] for each in numbers] if are_parts else [answer]
 
 
 def _unconfirmed() -> int:
@@ -243,16 +270,16 @@ def _unconfirmed() -> int:
     return FAILED
 
 
-def _answer(call: Call, found: Look, what: str, people: Sequence[str]) -> str:
-    """What the user wants: "y", "a", or "" for nothing; asked only where somebody sits at a terminal. Blocking."""
+def _answer(call: Call, found: Look, what: str, people: Sequence[str], more: str = "") -> str:
+    """What the user wants: "y", "a", what to leave out, or "" for nothing; asked only at a terminal. Blocking."""
     if call.arguments.yes:
         return "y"
     while sys.stdin.isatty() and not call.json:
-        said = typed(ASK.format(quantity(len(found.open), "note"), quantity(found.waiting, "part"))).casefold()
-        if said in ("h", "l"):
-            _show(call, found, what, people, headings=said == "h", lines=said == "l")
-            continue
-        return said if said == "a" else "y" * (said in YES)
+        said = typed(ASK.format(quantity(len(found.open), "note"), quantity(found.waiting, "part"), more))
+        key = said.casefold()
+        if key not in ("h", "l"):
+            return {**dict.fromkeys(YES, "y"), **dict.fromkeys(NO, "")}.get(key, said)
+        _show(call, found, what, people, headings=key == "h", lines=key == "l")
     return ""
 
 

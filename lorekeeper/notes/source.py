@@ -29,8 +29,6 @@ ADMONITION = "ad-"
 OPEN, CLOSE = "\ufdd0", "\ufdd1"
 """Around the number of a piece of code that was hidden: characters that no text may contain."""
 
-GENERATED, WRITTEN = "<!--\ufdd2-->", "<!--\ufdd3-->"
-"""Lines before and after which text was made by a program, as a comment said: comments too, and so no headings."""
 
 HEAD, TITLE = "\ufdd4", "\ufdd5"
 """Around the beginning of a callout as it was written, ``[!note]-``, in front of its title."""

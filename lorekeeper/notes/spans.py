@@ -20,7 +20,6 @@ from lorekeeper.notes.marks import (
     is_number,
     stem_kinds,
 )
-from lorekeeper.notes.source import GENERATED, WRITTEN
 from lorekeeper.words import listed
 
 COMMENT_PROGRAMS = re.compile(
@@ -48,7 +47,6 @@ _OPENING = re.compile(
     r"|(?P<field>[\[(])(?P<key>[^\W_][^\[\]():\n]{0,60}):"
     r"|\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])"
     r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
-    r"|^(?P<wiki>\{\|)"
     r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
     r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
     r"|(?<=[.!?…;,)\]\"”»›·•/|*_=~–—-][ \t])(?P<opened>(?:\*{1,3}|_{1,3}|==|~~)?)"
@@ -63,11 +61,6 @@ _SIGN = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(r"(?:<!--|%%)\s{0,9}(?:end|stop|close)\s{0,9}(?:-->|%%)", re.IGNORECASE)
-_SIGNS = (
-    (re.compile(r"SerializedQuery\s+END\b", re.IGNORECASE), WRITTEN),
-    (re.compile(r"SerializedQuery\b", re.IGNORECASE), GENERATED),
-)
-"""Comments of Dataview Serializer around what it wrote, and the lines that stand for them."""
 
 _NAMED = re.compile(
     r"\s(data(?:-[\w-]+)|(?:class|id|title|role|aria-label)(?=\s*=))(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?",
@@ -87,7 +80,6 @@ _COLOURS = re.compile(
 """Colours of a text and of its ground, as styles and as attributes; where only the text has one, a page is white."""
 _SHORT_COLOUR = re.compile(r"#(.)(.)(.)")
 _HEAD_CELL = re.compile(r"<th\b[^<>]{0,200}>(.{0,200}?)</th", re.IGNORECASE | re.DOTALL)
-_WIKI_HEAD = re.compile(r"^!(.{1,1000})", re.MULTILINE)
 _SUMMARY = re.compile(r"\s*<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
 _LONGEST_SUMMARY, _LONGEST_TABLE = 1000, 4000
 _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
@@ -159,7 +151,6 @@ class SpanScanner:
             ("code", self._code),
             ("short", self._shortcode),
             ("liquid", self._shortcode),
-            ("wiki", self._wiki),
             ("bars", self._covered),
             ("covered", self._covered),
             ("fence", self._fenced),
@@ -186,9 +177,7 @@ class SpanScanner:
             return self._between(start, end, ending, self.text[start:end])
         if opening[0] == "%%" and content.strip() and not COMMENT_PROGRAMS.match(content):
             return self._keep(start, content, end, Mark("%%", DM))
-        alone = self._is_alone(start, end)
-        signs = (sign for pattern, sign in _SIGNS if alone and pattern.match(content.lstrip()))
-        return end, next(signs, "") + "\n" * self.text.count("\n", start, end)
+        return end, "\n" * self.text.count("\n", start, end)
 
     def _begun(self, content: str, end: int, *, is_shown: bool) -> re.Pattern[str] | None:
         """What ends the secret that a comment begins: "dm:start", "gm only"; None if it is another comment."""
@@ -203,11 +192,6 @@ class SpanScanner:
         if sign or (is_shown and ":" not in content) or self._search(ending, end):
             return ending
         return _END if self._search(_END, end) else None
-
-    def _is_alone(self, start: int, end: int) -> bool:
-        """Whether a comment has its lines to itself."""
-        before, after = self.text[max(0, start - 1) : start], self.text[end : end + 1]
-        return before in ("", "\n") and after in ("", "\n")
 
     def _unclosed(self, opening: re.Match[str]) -> tuple[int, str]:
         start, inside = opening.span()
@@ -310,14 +294,6 @@ class SpanScanner:
         if not self._is_secret_word(name) and self._search(closing, end) is None:
             return None  # one that stands alone has a title, and no text
         return self._between(opening.start(), end, closing, self.text[opening.start() : end])
-
-    def _wiki(self, opening: re.Match[str]) -> tuple[int, str] | None:
-        """A table of MediaWiki, ``{| ... |}``, with a column for the game master."""
-        close = self._find("\n|}", opening.end())
-        heads = _WIKI_HEAD.findall(self.text, opening.end(), max(close, opening.end()))
-        if not any(self._is_secret_word(cell) for head in heads for cell in re.split(r"!!|\|", head)):
-            return None
-        return self._keep(opening.start(), self.text[opening.end() : close], close + 3, Mark("{|", DM))
 
     def _covered(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``||text||``, ``>!text!<``."""

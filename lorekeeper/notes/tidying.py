@@ -10,7 +10,6 @@ from lorekeeper.notes.facts import BRACKETED, field_pair
 from lorekeeper.notes.links import is_navigation, keeping_links, read_inline, without_links
 from lorekeeper.notes.marks import TAG, is_of_tags
 from lorekeeper.notes.note import Link
-from lorekeeper.notes.source import GENERATED, WRITTEN
 from lorekeeper.words import listed
 
 BACKLINKS = frozenset(listed("heading backlinks"))
@@ -39,7 +38,6 @@ class Tidying:
         self.fields: list[tuple[str, str]] = []
         self._section = section
         self._backlinks = heading in BACKLINKS
-        self._generated = False
 
     def texts(self, lines: Sequence[str], first: int) -> tuple[str, str]:
         """The text of lines, and the same with links and callouts as written; `first` is the number of the first line."""
@@ -48,9 +46,6 @@ class Tidying:
 
     def _line(self, line: str, number: int) -> tuple[str, str] | None:
         """A line for readers and as written, None if it goes."""
-        if GENERATED in line or WRITTEN in line:
-            self._generated = line.rfind(GENERATED) > line.rfind(WRITTEN)
-            line = line.replace(GENERATED, "").replace(WRITTEN, "")
         read = as_read(line)
         text = self._read(read, number)
         if not text and (text is None or read.strip()):
@@ -68,8 +63,8 @@ class Tidying:
         return self._shown(inline.text, line)
 
     def _leads_only(self, line: str) -> bool:
-        """Whether a line only leads elsewhere: navigation, or a list that a program made."""
-        if not (self._generated or self._backlinks):
+        """Whether a line only leads elsewhere: navigation, or a list of what links here."""
+        if not self._backlinks:
             return is_navigation(line)
         rest, number = without_links(line)
         return number > 0 and all(word.isdigit() for word in _WORDS.findall(rest))

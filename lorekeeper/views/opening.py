@@ -38,7 +38,7 @@ from lorekeeper.vaults.opened import record_of
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.registry import Vault
 from lorekeeper.vaults.scan import SHEETS, File
-from lorekeeper.vaults.shares import kept, opened, shared
+from lorekeeper.vaults.shares import kept, opened, shared, unshared
 from lorekeeper.vaults.sheets import sheets_of
 from lorekeeper.vaults.state import Row
 from lorekeeper.vaults.vaults import Vaults
@@ -110,12 +110,14 @@ class Look:
         notes: those of it, by path.
         unread: paths of what cannot be read, which stays closed.
         whom: to whom it opens, for people.
+        folder: where all of them are, "" for the vault.
         after: the decisions once it is confirmed.
     """
 
     notes: list[Looked] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     whom: str = "players"
+    folder: str = ""
     after: list[Share] = field(default_factory=list)
 
     @property
@@ -137,6 +139,17 @@ class Look:
     def waiting(self) -> int:
         """How many parts of the open notes wait."""
         return sum(len(note.held) for note in self.open)
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """The folders of what opens, each with how many of its notes do, and the notes that are in none of them.
+
+        A folder that has all that opens of the folder around it is not listed beside that one.
+        """
+        inside = Counter(f"{each}/" for n in self.open for each in folders_of(n.path) if len(each) > len(self.folder))
+        around = {each: f"{each.rstrip('/').rpartition('/')[0]}/" for each in inside}
+        several = [(each, notes) for each, notes in sorted(inside.items()) if inside[around[each]] != notes]
+        return [*several, *((n.path, 1) for n in self.open if n.path.rpartition("/")[0] == self.folder)]
 
     @property
     def stands(self) -> str:
@@ -236,6 +249,7 @@ def look(
     people: Sequence[str] = (),
     opens: Collection[str] = (),
     progress: Callable[[int], None] = lambda _: None,
+    without: Collection[Target] = (),
 ) -> Look:
     """What is open of a target once it is shared with people, by default with everybody. Blocking; reads its notes.
 
@@ -245,11 +259,19 @@ def look(
         people: with whom.
         opens: what a stem closes and is opened all the same: texts as `Held.said` has them; `EVERYTHING` for all.
         progress: called with the number of further notes read.
+        without: what of it is kept for the game master, from now on.
+
+    Raises:
+        FilterError: something is kept of what is shared with some people, and so would be from all others too.
     """
+    if people and without:
+        raise FilterError("what is left out is closed for everyone: share with some people folder by folder")
     key, before = target.vault.key, vaults.shares.all()
     rows = vaults.rows(key)
     paths = [path for path, row in rows.items() if not row.is_left_out and _is_of(path, row, target)]
     with_whom, after = people, shared(before, key, target.kind, target.name, people)
+    for each in without:
+        after = kept(unshared(after, key, each.kind, each.name), key, each.kind, each.name)
     if target.kind == NOTE and not people and rows[target.name].waits:
         # what waits opens to those with whom it is shared already
         decided = vaults.shares.of(key).decided(target.name, rows[target.name].tags)[1]
@@ -258,6 +280,7 @@ def look(
     viewer = Viewer.player("", with_whom) if with_whom else None
     found = _looked(vaults, target.vault, paths, after, opens, progress, viewer)
     found.whom = " and ".join(with_whom) or found.whom
+    found.folder = target.name if target.kind == FOLDER else ""
     return found
 
 
@@ -388,8 +411,6 @@ def closed_again(vaults: Vaults, target: Target, people: Sequence[str] = ()) -> 
         target: what is not shared any more; it is kept if a mark of a note still opens it.
         people: who is not to see it; by default anybody.
     """
-    from lorekeeper.vaults.shares import unshared
-
     key = target.vault.key
     after = unshared(vaults.shares.all(), key, target.kind, target.name, people)
     own = replace(vaults.marks.current(), shares=Shares([each for each in after if each.vault == key]))

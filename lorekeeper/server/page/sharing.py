@@ -49,7 +49,9 @@ async def _share(visit: Visit) -> Response:
         looked = await asyncio.to_thread(look, vaults, target, people)
         if fields.get("stood", "") != looked.stands:  # other notes or headings would open than the page has shown
             raise RefusedError(HTTPStatus.CONFLICT, "the notes have changed since this page was loaded; load it again")
-        after = (await asyncio.to_thread(look, vaults, target, people, opens)).after if opens else looked.after
+        key = target.vault.key
+        without = [await asyncio.to_thread(target_of, vaults, each, key) for each in fields.getlist("without")]
+        after = (await asyncio.to_thread(look, vaults, target, people, opens, without=without)).after
     await store(vaults, before, after)
     return redirect(entry_address(entity.uri) if entity else address("/share", uri=uri))
 
