@@ -22,7 +22,7 @@ from lorekeeper.text.facts import facts
 from scripts.books import markdown as book_of_2024
 from scripts.books import ours
 from scripts.compare_books import compare
-from tests.support.corpus import corpus_entries
+from tests.support.corpus import imported_entries
 
 pytestmark = pytest.mark.corpus
 
@@ -82,7 +82,7 @@ Beasts 3 has lost the actions of most of its creatures there."""
 
 @pytest.fixture(scope="module")
 def entries(corpus, tmp_path_factory) -> list[Entity]:
-    return corpus_entries(corpus, tmp_path_factory)
+    return imported_entries(corpus, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.parametrize("case", cases())
 def test_files_give_the_entries_that_are_expected_of_them(
-    case: Path, tmp_path: Path, request: pytest.FixtureRequest
+    case: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> None:
-    made = list(golden.read(case, tmp_path))
+    made = list(golden.read(case, tmp_path_factory))
     assert made
     for entity in (entity for entries, _ in made for entity in entries):
         golden.keep_laws(entity)

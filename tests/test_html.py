@@ -13,7 +13,7 @@ from lorekeeper.entities import Entity
 from lorekeeper.render import markdown
 from lorekeeper.render.html import MAX_CHARS, Article, html
 from lorekeeper.render.structure import MAX_CELLS, MAX_COLUMNS
-from tests.support.corpus import corpus_entries
+from tests.support.corpus import imported_entries
 from tests.support.hostile_pages import LARGE, SCRIPT, hostile_pages, large_page
 from tests.support.libraries import need_books, whole_books
 from tests.support.safe_html import checked
@@ -212,7 +212,7 @@ def test_every_entry_of_the_first_books_is_whole(part):
 
 @pytest.mark.corpus
 def test_500_entries_of_the_corpus_are_whole(corpus, seed, tmp_path_factory):
-    entities = random.Random(seed).sample(corpus_entries(corpus, tmp_path_factory), 500)
+    entities = random.Random(seed).sample(imported_entries(corpus, tmp_path_factory), 500)
     for entity in entities:
         complete(entity)
 

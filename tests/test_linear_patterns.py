@@ -31,8 +31,8 @@ NOTHING = 0.003
 PROBE, SOON = 2_000, NOTHING / 16
 """Characters of a run over which a search takes less than so many seconds, if it takes less than `NOTHING` over the longer run."""
 
-AGAIN = 3
-"""How often it has to take longer: other programs may take the time of one measurement."""
+TIMES = (1, 5, 5, 5)
+"""Of how many measurements the least is taken, each time that it has to take longer: other programs may take the time of one."""
 
 AROUND = (("", "x"), ("x ", "\n!"))
 STANDING_FOR = {
@@ -86,15 +86,15 @@ def characters(source: str) -> list[str]:
     return [sign for sign in dict.fromkeys((*found, " ", "a", "\n")) if sign]
 
 
-def seconds(pattern: re.Pattern[str], text: str, times: int = 3, enough: float = NOTHING) -> float:
-    """The least CPU time of a search for all that a text has, or one that is below what is enough."""
+def seconds(pattern: re.Pattern[str], text: str, times: int) -> float:
+    """The least CPU time of some searches for all that a text has, or one that is `NOTHING`."""
     least = float("inf")
     for _ in range(times):
         began = time.process_time()
         for _ in pattern.finditer(text):
             pass
         least = min(least, time.process_time() - began)
-        if least < enough:
+        if least < NOTHING:
             break
     return least
 
@@ -103,9 +103,9 @@ def quadratic(pattern: re.Pattern[str], units: Iterable[str]) -> list[tuple[str,
     """The first of some units a run of which, within other text, takes more than `FACTOR` times as long at twice the length."""
     for unit, (before, behind) in itertools.product(units, AROUND):
         probe, short, long = (f"{before}{unit * (length // len(unit))}{behind}" for length in (PROBE, SHORT, LONG))
-        if seconds(pattern, probe, enough=SOON) < SOON or seconds(pattern, long) < NOTHING:
+        if seconds(pattern, probe, 1) < SOON or seconds(pattern, long, 1) < NOTHING:
             continue
-        if all(seconds(pattern, long, 5) > FACTOR * seconds(pattern, short, 5) for _ in range(AGAIN)):
+        if all(seconds(pattern, long, times) > FACTOR * seconds(pattern, short, times + 1) for times in TIMES):
             return [(pattern.pattern, unit)]
     return []
 

@@ -236,6 +236,7 @@ CORPUS_TABLES = {
 
 
 @pytest.mark.corpus
+@pytest.mark.parametrize("target", ["milvus"], indirect=True)
 async def test_two_thousand_entries_of_the_corpus_come_over_as_they_are(
     corpus: Path, tmp_path: Path, target: Settings
 ) -> None:

@@ -20,7 +20,7 @@ from lorekeeper.render.lean import MAX_RATIO
 from lorekeeper.render.prose import inline, prose
 from lorekeeper.repairs import repaired
 from tests.support import golden
-from tests.support.corpus import corpus_entries
+from tests.support.corpus import imported_entries
 from tests.support.tables import each_row
 
 
@@ -182,7 +182,7 @@ def test_the_copy_of_a_short_entry_is_its_page_or_its_name():
 @pytest.fixture(scope="module")
 def entries(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Entity]:
     """Every entry of the corpus."""
-    return corpus_entries(corpus, tmp_path_factory)
+    return imported_entries(corpus, tmp_path_factory)
 
 
 NOT_SHOWN = set(

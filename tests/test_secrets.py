@@ -22,7 +22,6 @@ from tests.support.commands import run_lorekeeper
 from tests.support.libraries import settings, whole_books
 from tests.support.pages import addresses
 from tests.support.serving import http_server
-from tests.support.tables import each_row
 from tests.support.wires import HttpWire, RestWire, StdioWire, Wire
 
 pytestmark = [pytest.mark.corpus, pytest.mark.timeout(900)]
@@ -31,7 +30,6 @@ VAULT = "the-rot-beneath"
 MOST = 20
 """Results of each question."""
 
-WIRES = ("stdio", "http", "rest")
 FORMS = ("as written", "all shared")
 """The vault's notes: without marks but their headings, and with front matter that shares each of them."""
 
@@ -147,7 +145,7 @@ def tables(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         yield table
 
 
-@pytest.fixture(params=FORMS)
+@pytest.fixture
 def table(request: pytest.FixtureRequest, tables: Callable[[str], Table]) -> Table:
     return tables(request.param)
 
@@ -188,9 +186,9 @@ def answers(wire: Wire, question: str) -> list[dict[str, Any]]:
 
 
 ON_WIRES = pytest.mark.parametrize(
-    ("table", "kind"), [*((FORMS[0], kind) for kind in WIRES), (FORMS[1], "rest")], indirect=["table"]
+    ("table", "kind"), [(FORMS[0], "stdio"), (FORMS[0], "rest"), (FORMS[1], "http")], indirect=["table"]
 )
-"""The connections of notes as they are written; what is shared is decided below all of these, and asked over one."""
+"""Each connection, on one form of the notes: what is shared is decided below all of them."""
 
 
 # --- a player --------------------------------------------------------------------------------------------------------
@@ -220,9 +218,9 @@ def test_nothing_secret_is_in_any_byte_that_a_player_receives(
     assert [text for text in beginnings if text not in received] == [], "the public parts of notes with secret ones"
 
 
-@each_row("role", ["player", "dm"])
+@pytest.mark.parametrize(("table", "role"), [(FORMS[0], "dm"), (FORMS[1], "player")], indirect=["table"])
 def test_no_page_that_players_see_has_a_secret_in_it(table: Table, graded: Graded, role: str) -> None:
-    """Also where the game master sees the pages as players do, without and with their JSON twins."""
+    """Also where the game master sees the pages as players do, which are the same (`test_views`), with their JSON twins."""
     headers = {"Authorization": f"Bearer {table.tokens[role]}", "Cookie": "lorekeeper_as=player"}
     met, received = set[str](), list[str]()
     asked = [

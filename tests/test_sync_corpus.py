@@ -57,12 +57,10 @@ async def test_types_are_synced_into_an_empty_library_and_then_nothing(corpus, d
 @pytest.mark.parametrize(
     "faults",
     [
-        "--fail-every 7",
+        "--fail-every 7 --latency-ms 200",
         "--fail-every 5 --fail-status 524",
         "--rate 5",
         "--cut-every 9",
-        "--keep-hosts",
-        "--latency-ms 200",
     ],
 )
 async def test_faults_cost_no_entry_and_few_requests(faults, corpus, described, tmp_path):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ import pytest
 from lorekeeper.entities import Entity
 from lorekeeper.intake.files import Reader
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.normalize import open5e
 from tests.support.once import made_once
 
 ENDPOINTS = {
@@ -35,6 +34,8 @@ ENDPOINTS = {
 }
 """The corpus's files by the collection their objects belong to."""
 
+ENTITIES = "entities"
+"""The folder of its files."""
 
 _ROLLED_ON = re.compile(
     r"^[| ]*\**(?:roll )?1?d\d+\**(?: roll)?:? *\|.*\n[|: -]+-[|: -]*$", re.MULTILINE | re.IGNORECASE
@@ -58,9 +59,9 @@ Raw = dict[str, Any]
 
 def statistics_of(corpus: Path) -> dict[str, Any]:
     """What the corpus says of itself, with an object that several documents share counted once for each; none of `SECOND`."""
-    stats: dict[str, Any] = json.loads((corpus / "entities" / "_stats.json").read_text("utf-8"))
+    stats: dict[str, Any] = json.loads((corpus / ENTITIES / "_stats.json").read_text("utf-8"))
     for name, stat in stats.items():
-        file = corpus / "entities" / f"{name}.jsonl"
+        file = corpus / ENTITIES / f"{name}.jsonl"
         if file.exists() and '"descriptions"' in (text := file.read_text("utf-8")):
             parts = [part for line in text.splitlines() for part in apart(json.loads(line))]
             stat["count"] = len(parts)
@@ -152,25 +153,22 @@ def requests_of(address: str) -> tuple[int, int]:
 
 def objects(corpus: Path, name: str) -> Iterator[dict[str, Any]]:
     """The objects of a file of the corpus, plain or packed."""
-    path = next((corpus / "entities").glob(f"{name}.jsonl*"))
+    path = next((corpus / ENTITIES).glob(f"{name}.jsonl*"))
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
-def corpus_entries(corpus: Path, factory: pytest.TempPathFactory) -> list[Entity]:
-    """Every entry of the corpus, by its file; read once for all workers of a run."""
-    return _entries(factory, "corpus", lambda: _by_file(corpus))
+def imported(corpus: Path, factory: pytest.TempPathFactory) -> tuple[list[Entity], ImportReport]:
+    """What an import reads of the corpus, and reports of it; read once for all workers of a run."""
+    folder = made_once(factory, "imported-entries", lambda made: _write(made / "entries", corpus))
+    with (folder / "entries").open("rb") as file:
+        found: tuple[list[Entity], ImportReport] = pickle.load(file)
+        return found
 
 
 def imported_entries(corpus: Path, factory: pytest.TempPathFactory) -> list[Entity]:
-    """What an import reads of the corpus; read once for all workers of a run."""
-    return _entries(
-        factory,
-        "imported",
-        lambda: [
-            each.entity for each in Reader([corpus / "entities"], None, ImportReport()).read() if is_first(each.entity)
-        ],
-    )
+    """What an import reads of the corpus, but for `SECOND`."""
+    return [each for each in imported(corpus, factory)[0] if is_first(each)]
 
 
 def is_first(entity: Entity) -> bool:
@@ -178,25 +176,7 @@ def is_first(entity: Entity) -> bool:
     return entity.data.get("key") not in SECOND
 
 
-def _entries(factory: pytest.TempPathFactory, name: str, read: Callable[[], list[Entity]]) -> list[Entity]:
-    folder = made_once(factory, f"{name}-entries", lambda made: _write(made / "entries", read()))
-    with (folder / "entries").open("rb") as file:
-        found: list[Entity] = pickle.load(file)
-        return found
-
-
-def _write(file: Path, entries: list[Entity]) -> None:
-    file.write_bytes(pickle.dumps(entries, pickle.HIGHEST_PROTOCOL))
-
-
-def _by_file(corpus: Path) -> list[Entity]:
-    found: list[Entity] = []
-    for name in sorted({file for files in ENDPOINTS.values() for file in files}):
-        (file,) = (corpus / "entities").glob(f"{name}.jsonl*")
-        with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as text:
-            for line in text:
-                obj = json.loads(line)
-                endpoint = open5e.endpoint_of(obj, name)
-                assert endpoint is not None
-                found += filter(is_first, open5e.entities(obj, endpoint))
-    return found
+def _write(file: Path, corpus: Path) -> None:
+    report = ImportReport()
+    entries = [each.entity for each in Reader([corpus / ENTITIES], None, report).read()]
+    file.write_bytes(pickle.dumps((entries, report), pickle.HIGHEST_PROTOCOL))

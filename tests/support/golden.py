@@ -18,6 +18,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from lorekeeper.audience import Viewer
@@ -40,6 +41,8 @@ from lorekeeper.repairs.entries import repaired_entry
 from lorekeeper.text.facts import facts
 from lorekeeper.text.passages import passages
 from lorekeeper.views.redact import is_visible, redact
+from tests.support.corpus import ENTITIES
+from tests.support.corpus import imported as imported_corpus
 
 FOLDER = Path(__file__).parent.parent / "golden"
 NOTES, CORPUS = "notes", "corpus"
@@ -84,9 +87,10 @@ def _read(paths: Sequence[Path]) -> tuple[list[Entity], ImportReport]:
     return [entry.entity for entry in Reader(paths, None, report).read()], report
 
 
-def counted(paths: Sequence[str], corpus: Path) -> Made:
+def counted(paths: Sequence[str], corpus: Path, factory: pytest.TempPathFactory) -> Made:
     """The entries of files of the corpus, and the numbers of their kinds, of the values of their fields, and of problems."""
-    entries, report = _read([corpus / path for path in paths])
+    whole = paths == [ENTITIES]
+    entries, report = imported_corpus(corpus, factory) if whole else _read([corpus / path for path in paths])
     kinds = Counter(f"{entity.type}, {entity.kind}" for entity in entries)
     fields: defaultdict[str, list[object]] = defaultdict(list)
     for entity in entries:
@@ -168,11 +172,12 @@ def _of_players(entity: Entity, page: list[str]) -> Iterator[str]:
         yield from (f"players: {line}" for line in _changes(page, _page(redact(entity, PLAYER, lambda _: None))))
 
 
-def read(case: Path, folder: Path) -> Iterator[Made]:
+def read(case: Path, factory: pytest.TempPathFactory) -> Iterator[Made]:
     """What each import of a golden file makes; files are written into a folder."""
+    folder = factory.mktemp("imports")
     for number, files in enumerate(imports_of(case)):
         if case.parent.name == CORPUS:
-            yield counted(files[CORPUS], Path(os.environ["LOREKEEPER_CORPUS"]))
+            yield counted(files[CORPUS], Path(os.environ["LOREKEEPER_CORPUS"]), factory)
         else:
             yield read_vault(files) if case.parent.name == NOTES else imported(files, folder / str(number))
 
