@@ -32,7 +32,7 @@ from lorekeeper.views.redact import is_visible, redact
 from tests.support import golden
 from tests.support.entities import make
 from tests.support.libraries import settings
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 from tests.support.tools import call
 from tests.support.vaults import open_to
 
@@ -56,20 +56,7 @@ SHEET: str = first_of("notes/characters.yaml")
 
 @each_row(
     ("casters", "rules", "expected"),
-    [
-        ([("full", 1)], "", {"1": 2}),
-        ([("full", 5)], "", {"1": 4, "2": 3, "3": 2}),
-        ([("full", 20)], "", {"1": 4, "2": 3, "3": 3, "4": 3, "5": 3, "6": 2, "7": 2, "8": 1, "9": 1}),
-        ([("half", 1)], "2014", {}),
-        ([("half", 1)], "2024", {"1": 2}),
-        ([("half", 5)], "2014", {"1": 4, "2": 2}),
-        ([("half", 3), ("full", 3)], "2014", {"1": 4, "2": 3}),
-        ([("half", 3), ("full", 3)], "2024", {"1": 4, "2": 3, "3": 2}),
-        ([("pact", 1)], "", {"1": 1}),
-        ([("pact", 5)], "", {"3": 2}),
-        ([("pact", 11)], "", {"5": 3}),
-        ([("pact", 2), ("full", 3)], "", {"1": 6, "2": 2}),
-    ],
+    rows("spell_slots"),
 )
 def test_spell_slots_are_those_of_the_tables(
     casters: list[tuple[str, int]], rules: str, expected: dict[str, int]

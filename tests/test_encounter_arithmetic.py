@@ -17,7 +17,7 @@ from lorekeeper.records.creatures import EXPERIENCE
 from lorekeeper.terms import MAX_LEVEL
 from tests.support.bestiary import NEW, OLD, bestiary, creature, pools_of
 from tests.support.examples import examples
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 
 FRACTIONS = {"1/8": 0.125, "1/4": 0.25, "1/2": 0.5}
 
@@ -46,31 +46,7 @@ def test_the_example_of_the_basic_rules():
     )
 
 
-CASES = [
-    ("3 3 3 2", "1x1 3x1/2", 500, 1000, "hard", "low", False),
-    ("4x1", "2x1/4", 100, 150, "easy", "low", False),
-    ("4x1", "1x1", 200, 200, "medium", "low", False),
-    ("4x1", "8x1/8", 200, 500, "deadly", "low", False),
-    ("5x1", "1x2", 450, 450, "hard", "high", True),
-    ("1", "1x1/4", 50, 75, "hard", "low", False),
-    ("2x2", "2x1/2", 200, 400, "deadly", "low", False),
-    ("6x2", "1x3", 700, 350, "easy", "moderate", True),
-    ("4x3", "1x4", 1100, 1100, "hard", "high", True),
-    ("4x3", "1x1/8", 25, 25, "trivial", "low", False),
-    ("4x4", "6x1/2 1x2", 1050, 2625, "deadly", "moderate", True),
-    ("3x5", "3x2", 1350, 2700, "hard", "low", False),
-    ("4x5", "1x6 2x1/4", 2400, 4800, "deadly", "moderate", False),
-    ("5x6", "2x5", 3600, 5400, "hard", "moderate", False),
-    ("7x7", "12x1", 2400, 6000, "medium", "low", False),
-    ("4x8", "1x10", 5900, 5900, "hard", "moderate", False),
-    ("4x10", "1x11 4x3", 10_000, 20_000, "deadly", "high", True),
-    ("5x11", "15x1/2", 1500, 6000, "easy", "low", False),
-    ("4x13", "1x17", 18_000, 18_000, "hard", "high", False),
-    ("6x17", "1x20 2x8", 32_800, 49_200, "hard", "moderate", False),
-    ("4x20", "1x24", 62_000, 62_000, "deadly", "high", False),
-    ("2x20", "20x5", 36_000, 180_000, "deadly", "high", True),
-    ("4x20", "1x30", 155_000, 155_000, "deadly", "beyond high", False),
-]
+CASES = rows("encounters")
 """Party, monsters, XP, adjusted XP, difficulty of 2014 and of 2024, and whether the benchmark says "may be deadly":
 calculated apart from the program, from the published tables."""
 

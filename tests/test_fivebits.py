@@ -28,6 +28,7 @@ from tests.support.entities import everything
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library, server_library
 from tests.support.open5e_server import Open5eServer, lists, serving
+from tests.support.tables import rows
 
 Lists = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -212,8 +213,8 @@ def test_a_section_gives_a_rule_for_each_heading(tmp_path: Path) -> None:
 
 
 def test_files_of_lists_are_read_together(tmp_path: Path) -> None:
-    for name, rows in LISTS.items():
-        (tmp_path / f"5e-SRD-{name.title()}.json").write_text(json.dumps(rows), "utf-8")
+    for name, found in LISTS.items():
+        (tmp_path / f"5e-SRD-{name.title()}.json").write_text(json.dumps(found), "utf-8")
     entities, _ = read(tmp_path)
     whole, _ = read(database(tmp_path / "data.sqlite3", LISTS))
     assert {e.uri: e.content_hash for e in entities} == {e.uri: e.content_hash for e in whole}
@@ -387,40 +388,7 @@ def test_what_the_data_has_otherwise_than_the_book_is_corrected(
 @pytest.mark.usefixtures("whole_starter")
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("Hold Monster", "that you can see within range"),
-        ("Hold Monster", "slot level above 5th"),
-        ("Conjure Animals", "four times as many with a 9th"),
-        ("Magic Mouth", "jade dust worth at least 10 gp"),
-        ("Fire Shield", "a warm shield or a chill shield"),
-        ("Kraken", "[+]17 to hit, reach 30 ft"),
-        ("Solar", "that has 100 hit points or fewer"),
-        ("Phantasmal Killer", "At the end of each of the target"),
-        ("Spell Scroll", "the casting is interrupted"),
-        ("Assassin", "extra 14 [(]4d6[)]"),
-        ("Lich", "Each non-undead creature"),
-        ("Balor", "from nonmagical attacks"),
-        ("Swarm of Spiders", "frightened, grappled, paralyzed"),
-        ("Wererat", "Common [(]can't speak in rat form[)]"),
-        ("Counterspell", "1 reaction, which you take when you see"),
-        ("Bracers of Defense", "Wondrous item"),
-        ("Deck of Many Things", "You draw no more cards[.]$|You gain 50,000 XP"),
-        ("Ettercap", "bludgeoning, poison, and psychic damage"),
-        ("Solar", "within 5 feet of it"),
-        ("True Polymorph", "lasts until it is dispelled"),
-        ("Cone of Cold", "Self [(]60-foot cone[)]"),
-        ("Shatter", "chip of mica"),
-        ("Mending", "two halves of a broken key"),
-        ("Hallow", "are frightened while in the area"),
-        ("Shadow", "[+]6 in dim light or darkness"),
-        ("Spell Scroll (6th)", "is 17 and the attack bonus is [+]9"),
-        ("Wererat, Rat Form", "human, shapechanger"),
-        ("Commune with Nature", "."),
-        ("Werewolf, Human", "its claws or spear"),
-        ("Ghast", "within 30 feet of it have advantage"),
-        ("Barbarian", "in the Rage Damage column"),
-        ("Half-Elf", "two other ability scores"),
-    ],
+    rows("printed_words"),
 )
 def test_the_book_has_the_last_word_on_what_it_says(name: str, words: str) -> None:
     if lacking():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lorekeeper.normalize.fivetools.entries import MAX_LEVELS, Writer, table_of
 from lorekeeper.normalize.fivetools.tags import MAX_OPEN, Reader
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 
 # --- markup ------------------------------------------------------------------------------------------------------------
 
@@ -72,22 +72,7 @@ def test_entries_are_read_as_deep_as_is_safe_and_what_is_deeper_is_said_to_be_le
 
 @each_row(
     ("label", "first_cells", "dice", "ranges"),
-    [
-        ("d6", ["1-2", "3–5", "6"], "1d6", [[1, 2], [3, 5], [6, 6]]),
-        ("{@dice d100}", ["01-10", "11-99", "00"], "1d100", [[1, 10], [11, 99], [100, 100]]),
-        ("2d6", ["2", "3 to 11", "12"], "2d6", [[2, 2], [3, 11], [12, 12]]),
-        ("d20", ["1 or lower", "2-19", "20+"], "1d20", [[1, 1], [2, 19], [20, 20]]),
-        (
-            "d4",
-            [{"type": "cell", "roll": {"exact": 1}}, {"type": "cell", "roll": {"min": 2, "max": 4}}],
-            "1d4",
-            [[1, 1], [2, 4]],
-        ),
-        ("Roll d%", ["01 – 99", "**00**"], "1d100", [[1, 99], [100, 100]]),
-        ("1d4+1", ["2", "3−4", "5."], "1d4+1", [[2, 2], [3, 4], [5, 5]]),
-        ("d6", ["1-2", "a word"], None, None),
-        ("Level", ["1", "2"], None, None),
-    ],
+    rows("rolled_rows"),
 )
 def test_what_must_be_rolled_for_each_row_is_kept(
     label: str, first_cells: list[object], dice: str | None, ranges: object

@@ -20,7 +20,7 @@ from lorekeeper.regular_files import open_within, read_regular
 from lorekeeper.vaults.ignoring import MAX_CHARS, Ignored, parse
 from lorekeeper.vaults.reading import UnreadableError, content
 from lorekeeper.vaults.scan import IGNORE_BYTES, scan
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 from tests.support.vaults import vault_library, write
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
@@ -86,38 +86,7 @@ def test_patterns_with_many_stars_are_compared_without_backtracking(line, path):
 
 @each_row(
     ("lines", "path", "is_folder", "expected"),
-    [
-        (["Drafts/"], "Drafts", True, True),
-        (["Drafts/"], "Drafts", False, False),
-        (["Drafts/"], "a/b/Drafts", True, True),
-        (["/Drafts"], "a/Drafts", True, False),
-        (["a/b"], "a/b", False, True),
-        (["a/b"], "c/a/b", False, False),
-        (["a/*"], "a/b.md", False, True),
-        (["a/**"], "a", True, False),
-        (["a/**"], "a/b", True, True),
-        (["**/a/**/b"], "x/a/b", False, True),
-        (["**/a/**/b"], "x/a/y/z/b", False, True),
-        (["**/a/**/b"], "x/a/y/z/c", False, False),
-        (["*.tmp.md", "!keep.*"], "keep.tmp.md", False, False),
-        (["!keep.*", "*.tmp.md"], "keep.tmp.md", False, True),
-        (["# a"], "# a", False, False),
-        (["\\# a"], "# a", False, True),
-        (["\\!a"], "!a", False, True),
-        (["a  "], "a", False, True),
-        (["a\\ "], "a ", False, True),
-        (["\\*"], "*", False, True),
-        (["\\*"], "b", False, False),
-        (["[ab]?"], "bx", False, True),
-        (["[!ab]?"], "bx", False, False),
-        (["[^ab]?"], "cx", False, True),
-        (["[]x]"], "]", False, True),
-        (["[ab"], "[ab", False, False),
-        (["a**b"], "axxb", False, True),
-        (["/"], "a", True, False),
-        (["**"], "a", False, True),
-        (["Zeiten (1).md"], "Zeiten (1).md", False, True),
-    ],
+    rows("ignored_paths"),
 )
 def test_patterns_mean_what_git_means(lines, path, is_folder, expected):
     """The expectations are what `git check-ignore` says."""

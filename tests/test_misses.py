@@ -21,6 +21,7 @@ from tests.support.entities import make
 from tests.support.libraries import need_books, server_library
 from tests.support.samples import write_lines
 from tests.support.syncing import address, library, server  # noqa: F401 (fixtures)
+from tests.support.tables import rows
 
 
 async def look(
@@ -173,13 +174,8 @@ async def test_a_name_that_is_understood_as_another_is_answered_without_a_comman
 
 @pytest.mark.parametrize(
     ("filters", "holds"),
-    [
-        ({"level": 3}, True), ({"level": [1, 2]}, False), ({"level_min": 3}, True), ({"level_max": 2}, False),
-        ({"school": "EVOCATION"}, True), ({"classes": ["srd_wizard"]}, True), ({"classes": ["druid"]}, False),
-        ({"name": "ash"}, True), ({"name": "storms"}, False), ({"ritual": False}, False), ({"kind": "Spell"}, True),
-        ({"range_min": 30.5}, True), ({"level": 3, "school": "illusion"}, False), ({}, True),
-    ],
-)  # fmt: skip
+    rows("held_filters"),
+)
 def test_filters_hold_for_an_entity_as_they_do_in_a_store(filters, holds):
     entity = make("ash-storm", name="Ash Storm", level=3, school="evocation", classes=["wizard"], range=60)
     assert matches(entity, parse_filters("spells", filters)) is holds

@@ -13,7 +13,7 @@ from lorekeeper.embedding.model import ModelFiles, find_model
 from lorekeeper.embedding.onnx import OnnxProvider
 from lorekeeper.errors import EmbeddingError
 from tests.support.providers import load_model
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 from tests.support.tiny_models import (
     random_weights,
     save_complete,
@@ -40,36 +40,7 @@ def complete(folder: Path) -> Path:
 
 @each_row(
     ("name", "family"),
-    [
-        ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
-        ("sentence-transformers/all-MiniLM-L12-v2", "MiniLM"),
-        ("sentence-transformers/all-mpnet-base-v2", "mpnet"),
-        ("sentence-transformers/multi-qa-mpnet-base-dot-v1", "multi-qa, dot product"),
-        ("sentence-transformers/paraphrase-multilingual-mpnet-base-v2", "mpnet, multilingual"),
-        ("BAAI/bge-small-en-v1.5", "bge"),
-        ("Xenova/bge-base-en-v1.5", "bge"),
-        ("BAAI/bge-large-zh-v1.5", "bge, Chinese"),
-        ("bge-m3:latest", "bge-m3"),
-        ("thenlper/gte-base", "gte"),
-        ("Alibaba-NLP/gte-base-en-v1.5", "gte, from 2024"),
-        ("Alibaba-NLP/gte-Qwen2-1.5B-instruct", "gte-Qwen2"),
-        ("intfloat/e5-base-v2", "e5"),
-        ("intfloat/multilingual-e5-small", "multilingual-e5"),
-        ("intfloat/multilingual-e5-large-instruct", "multilingual-e5, instructed"),
-        ("Snowflake/snowflake-arctic-embed-xs", "arctic-embed"),
-        ("Snowflake/snowflake-arctic-embed-m-v1.5", "arctic-embed"),
-        ("Snowflake/snowflake-arctic-embed-l-v2.0", "arctic-embed 2"),
-        ("snowflake-arctic-embed2", "arctic-embed 2"),
-        ("nomic-ai/nomic-embed-text-v1.5", "nomic"),
-        ("nomic-ai/nomic-embed-text-v2-moe", "nomic 2"),
-        ("google/embeddinggemma-300m", "embeddinggemma"),
-        ("Qwen/Qwen3-Embedding-0.6B", "Qwen3"),
-        ("/home/me/models/bge-small-en-v1.5/", "bge"),
-        ("nomic-ai/nomic-embed-code", None),
-        ("somebody/some-model", None),
-        ("e5-fans/some-model", None),
-        ("somebody/subgteam", None),
-    ],
+    rows("model_names"),
 )
 def test_a_model_is_known_by_its_own_name(name: str, family: str | None) -> None:
     found = family_of(name)

@@ -18,7 +18,7 @@ from lorekeeper.normalize.notes import note_entity
 from lorekeeper.notes import read_note
 from lorekeeper.notes.note import Link, Note, Section
 from lorekeeper.views.redact import redact
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 from tests.support.vaults import PUBLIC
 
 PATHS = {"Oda": "People/Oda.md", "Tallow Bridge": "World/Tallow Bridge.md"}
@@ -87,23 +87,7 @@ def test_what_is_written_is_kept_beside_what_is_searched_where_there_is_room(siz
 
 @each_row(
     ("filters", "expected"),
-    [
-        ({"folder": "World"}, True),
-        ({"folder": "world/fens"}, True),
-        ({"folder": "Fens"}, False),
-        ({"tags": "npc"}, True),
-        ({"tags": "npc/ally"}, True),
-        ({"tags": "ally"}, False),
-        ({"session": 2}, True),
-        ({"session_date": "2026-11-20"}, True),
-        ({"session_date_min": "2026-11-21"}, False),
-        ({"modified_min": "2025-11-13"}, True),
-        ({"modified_max": "2025-11-12"}, False),
-        ({"links": "World/Tallow Bridge.md"}, True),
-        ({"links": "nowhere"}, True),
-        ({"links": "Oda"}, False),
-        ({"kind": "NPC"}, True),
-    ],
+    rows("note_filters"),
 )
 def test_a_note_is_found_by_its_fields(filters, expected):
     assert found(entity_of(), **filters) is expected

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lorekeeper.audience import DM
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import LOOKED_AT, OwnMarks
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 from tests.support.vaults import PUBLIC
 
 
@@ -221,32 +221,7 @@ def test_marks_within_code_are_none():
 
 @each_row(
     ("path", "text", "why"),
-    [
-        ("Templates/npc.md", "one two three four", "a template"),
-        ("99 - _templates/npc.md", "one two three four", "a template"),
-        ("Meta/z_Templates/npc.md", "one two three four", "a template"),
-        ("campaign-notebook-template/npc.md", "one two three four", None),
-        ("Templates of Doom/npc.md", "one two three four", None),
-        ("npc-template.md", "one two three four", "a template"),
-        ("a.md", "---\ntags: [template]\n---\none two three four", "a template"),
-        ("a.md", "# <% tp.file.title %>\none two three four", "a template"),
-        ("a.md", "created {{date:YYYY}} one two three", "a template"),
-        ("CLAUDE.md", "one two three four", "about tools"),
-        ("sub/AGENTS.md", "one two three four", "about tools"),
-        ("CONTRIBUTING.md", "one two three four", "about tools"),
-        ("board.md", "---\nkanban-plugin: basic\n---\none two three four", "a kanban board"),
-        ("map.excalidraw.md", "one two three four", "a drawing"),
-        ("map.md", "---\nexcalidraw-plugin: parsed\n---\none two three four", "a drawing"),
-        ("a.md", "# Old Barn", "fewer than three words"),
-        ("a.md", "one two <!-- three four -->", "fewer than three words"),
-        ("a.md", "```dataview\nLIST FROM somewhere nice\n```", "fewer than three words"),
-        ("a.md", "", "fewer than three words"),
-        ("a.md", "Write `{{date}}` where the date belongs.", None),
-        ("a.md", "```\n<% tp.file.title %>\n```\n", None),
-        ("a.md", "---\nrace: elf\nrole: village smith\n---\n", None),
-        ("a.md", "```statblock\nname: Big Bad\n```", None),
-        ("Contributing Factors.md", "one two three four", None),
-    ],
+    rows("passed_over"),
 )
 def test_what_is_passed_over(path, text, why):
     assert passed_over(path, text) == why

@@ -18,7 +18,7 @@ from lorekeeper.normalize.edn import MAX_DEPTH, MAX_PROBLEMS, read
 from lorekeeper.normalize.orcbrew import looks_like_orcbrew, packs
 from tests.support.commands import run_lorekeeper
 from tests.support.libraries import open_library
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 
 SPARK = (
     '{:key :salt-spark, :name "Salt Spark", :option-pack "Gull Pack", :level 1, :school "evocation", '
@@ -49,25 +49,7 @@ def values(text: str) -> list[Any]:
 
 @each_row(
     ("text", "value"),
-    [
-        ("nil", None),
-        ("[true false]", [True, False]),
-        ("(1 -2 +3 12N)", [1, -2, 3, 12]),
-        ("[1.5 1.50M 2e3 1/2]", [1.5, 1.5, 2000.0, 0.5]),
-        (r'"tab\t quote\" backslash\\ dash\u2014"', 'tab\t quote" backslash\\ dash—'),
-        (r"[\a \newline \u0041 \{]", ["a", "\n", "A", "{"]),
-        ("{:a 1, :b/c :d}", {"a": 1, "b/c": "d"}),
-        ("#{1 2}", [1, 2]),
-        ('#:ns{:a 1 :other/b 2 "c" 3}', {"ns/a": 1, "other/b": 2, "c": 3}),
-        ('#inst "2020-01-01" ', "2020-01-01"),
-        ("#orc/thing {:a 1}", {"a": 1}),
-        ("[1 #_ 2 #_ #_ 3 4 5 #_ #tag {:x [1]}]", [1, 5]),
-        ("; a comment\n[1 ; another\r\n 2]", [1, 2]),
-        ("\ufeff[1,\u00a0,2\u200b 3]", [1, 2, 3]),
-        ('"two\nlines"', "two\nlines"),
-        ("{1 :a}", {"1": "a"}),
-        ("{}", {}),
-    ],
+    rows("edn"),
 )
 def test_edn_becomes_plain_values(text, value):
     assert values(text) == [value]
@@ -75,21 +57,7 @@ def test_edn_becomes_plain_values(text, value):
 
 @each_row(
     ("text", "place", "reason", "harm"),
-    [
-        ("{:a 1\n :b}", "2:2", "without a value: b", "map"),
-        ("{:a 1\n :a 2}", "2:2", "duplicate key a", "value"),
-        ("{nil nil, :a 1}", "1:2", "nil as a key", "none"),
-        ("[##NaN]", "1:2", "##NaN is not a number", "none"),
-        ("[1 oops]", "1:4", "oops is not an EDN value", "map"),
-        ("[1 “a”]", "1:4", "“a” is not an EDN value", "map"),
-        ('["a]', "1:2", "unterminated text", "map"),
-        ("[1\n{:a 2}", "2:7", "before what begins at 1:1 is closed", "map"),
-        ("[1]]", "1:4", "unmatched ]", "value"),
-        ("[{:a 1]", "1:7", "does not close the { at 1:2", "map"),
-        (r'"a\q"', "1:3", r"\q is not an EDN escape", "none"),
-        (":9-lives", "1:1", "begins with a digit", "none"),
-        ("[1e999]", "1:2", "1e999 is not an EDN value", "map"),
-    ],
+    rows("edn_problems"),
 )
 def test_a_problem_is_reported_with_its_place(text, place, reason, harm):
     reading = read(text)

@@ -10,7 +10,7 @@ from lorekeeper.filters import WHERE, named_field, parse_filters
 from lorekeeper.search.query import check, types_with
 from lorekeeper.search.query_syntax import MAX_TYPED, ParsedQuery, called, parse_query, with_test, without_test, written
 from tests.support.examples import examples
-from tests.support.tables import each_row
+from tests.support.tables import each_row, rows
 
 TITLES = {"srd-2014": "5e 2014 Rules", "srd-2024": "5e 2024 Rules", "tob": "Tome of Beasts", "my-book": "my-book"}
 
@@ -96,37 +96,7 @@ def test_words_phrases_and_tests_are_read_in_any_order(text, expected):
     assert not found.notes
 
 
-UNFINISHED = [
-    ("level<", "", ()),
-    ("level <", "", ()),
-    ("cr:", "", ()),
-    ("cr<=", "", ()),
-    ("cr:1/", "", ()),
-    ("cr:5..", "", ()),
-    ("level:1,", "", ()),
-    ("level:x", "", ()),
-    ("fire level>=", "fire", ()),
-    ('type:"magic it', "", ()),
-    ('"wall', '"wall', ()),
-    ('"wall of', '"wall of', ()),
-    ('fire "', 'fire "', ()),
-    ("book:nowhere", "", ()),
-    ("in:spe", "", ()),
-    ("in:", "", ()),
-    ("-", "-", ()),
-    ("-undead", "", ()),
-    ("Vampire: ", "Vampire:", ()),
-    ("level:x fire", "fire", ("level takes a whole number",)),
-    ("cr:many fire", "fire", ("cr takes a number",)),
-    ("school>=3 fire", "fire", ("school takes a text",)),
-    ("book:nowhere fire", "fire", ("no book has that name", "my-book")),
-    ("in:nowhere fire", "fire", ("unknown type", "spells")),
-    ("-undead fire", "fire", ("only conditions are negated",)),
-    ("foo:bar", "foo:bar", ("unknown field: 'foo'", "known:", "level", "book")),
-    ("levle:3 fire", "levle:3 fire", ("did you mean 'level'",)),
-    ("order:nonsense fire", "fire", ("no order 'nonsense'",)),
-    ("level:3 cr:2", "", ("cr is a field of creatures",)),
-]
+UNFINISHED = rows("unfinished_queries")
 
 
 @each_row(("text", "words", "noted"), UNFINISHED)
@@ -149,32 +119,7 @@ def test_the_search_of_a_text():
     assert [read(text).empty for text in ("", "cr<", "cr:5", "x", "in:spells", "book:tob")] == [1, 1, 0, 0, 0, 0]
 
 
-CHANGED = [
-    ("fire", "level", "3", "fire level:3"),
-    ("fire level:1", "level", "3", "fire level:1,3"),
-    ("level:1,3 fire", "level", "3", "level:1,3 fire"),
-    ("level<=3", "level", "2", "level<=3 level:2"),
-    ("-level:1", "level", "2", "-level:1 level:2"),
-    ("cr:1/4", "cr", "0.25", "cr:1/4"),
-    ("cr:1/4", "cr", "1/2", "cr:1/4,1/2"),
-    ("class:wizard", "class", "bard", "class:wizard class:bard"),
-    ("class:Wizard", "class", "wizard", "class:Wizard"),
-    ("class_key:wizard", "class", "wizard", "class_key:wizard"),
-    ("fire", "class", "blood hunter", 'fire class:"blood hunter"'),
-    ("fire", "folder", "a..b", 'fire folder:"a..b"'),
-    ("in:spells", "in", "creatures", "in:spells,creatures"),
-    ("type:spell", "in", "spells", "type:spell"),
-    ("fire", "type", "undead", "fire type:undead"),
-    ("book:srd", "book", "srd-2014", "book:srd"),
-    ("level:1 ritual", "level", "2", "level:1,2 ritual:yes"),
-    ("level:1 -ritual", "level", "2", "level:1,2 ritual:no"),
-    ("level:1 ritual", "ritual", "yes", "level:1 ritual:yes"),
-    ('fire "wall of"', "level", "2", 'fire "wall of" level:2'),
-    ("fire cr<", "level", "2", "fire level:2"),
-    ("Vampire: fire", "level", "2", "Vampire: fire level:2"),
-    ("the Vampire:", "level", "2", "the Vampire level:2"),
-    ("cr:5 ,", "size", "huge", "cr:5 size:huge"),
-]
+CHANGED = rows("chosen_values")
 
 
 @each_row(("text", "name", "value", "changed"), CHANGED)
@@ -183,22 +128,7 @@ def test_a_choice_is_written_into_the_text(text, name, value, changed):
     assert with_test(changed, name, value, TITLES) == changed
 
 
-WITHOUT = [
-    ("fire level:1,3", "level", "3", "fire level:1"),
-    ("fire level:3", "level", "3", "fire"),
-    ("fire level:3", "level", "2", "fire level:3"),
-    ("level<=3 level:2", "level", "2", "level<=3"),
-    ("level<=3 level:2 fire", "level", None, "fire"),
-    ("-level:2 fire", "level", "2", "-level:2 fire"),
-    ("cr:1/4", "cr", "0.25", ""),
-    ("class:wizard class:bard", "class", "bard", "class:wizard"),
-    ("type:spell type:undead", "in", "spells", "type:undead"),
-    ("type:spell type:undead", "type", "undead", "type:spell"),
-    ('book:"Tome of Beasts" x', "book", "tob", "x"),
-    ("level:1 ritual", "level", "1", "ritual:yes"),
-    ("level:1 ritual", "ritual", "yes", "level:1"),
-    ('"wall of" level:1', "level", "1", '"wall of"'),
-]
+WITHOUT = rows("values_taken_out")
 
 
 @each_row(("text", "name", "value", "changed"), WITHOUT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lorekeeper.vaults.links import Links
+from tests.support.tables import rows
 
 NOTES: dict[str, list[str]] = {
     "Index.md": [],
@@ -29,35 +30,7 @@ def links() -> Links:
 
 @pytest.mark.parametrize(
     ("target", "source", "note"),
-    [
-        ("Keep", "Index.md", "Keep.md"),  # the whole path
-        ("keep.MD", "Index.md", "Keep.md"),
-        ("World/North/Keep", "Index.md", "World/North/Keep.md"),
-        ("/World/North/Keep.md", "Index.md", "World/North/Keep.md"),
-        ("north/keep", "Index.md", "World/North/Keep.md"),  # the end of a path
-        ("th/keep", "Index.md", None),
-        ("World\\South\\Keep", "Index.md", "World/South/Keep.md"),
-        ("Lake", "Index.md", "World/South/Lake.markdown"),
-        ("Lake#Depths", "Index.md", "World/South/Lake.markdown"),
-        ("#Depths", "Index.md", "Index.md"),
-        ("", "Index.md", "Index.md"),
-        ("./Lake", "World/South/Keep.md", "World/South/Lake.markdown"),
-        ("../North/Keep.md", "World/South/Lake.markdown", "World/North/Keep.md"),
-        ("../../..", "World/South/Lake.markdown", None),
-        ("South/Lake", "World/index.md", "World/South/Lake.markdown"),  # from the folder of the note
-        ("World", "Index.md", "World/index.md"),  # the note of a folder
-        ("World/", "Index.md", "World/index.md"),
-        ("People", "Index.md", "People/People.md"),
-        ("skara", "Index.md", "People/Skara.md"),  # a name goes before an alias
-        ("the grey tower", "Index.md", "Keep.md"),
-        ("deep water", "Index.md", "World/South/Lake.markdown"),
-        ("u\u0308nder wald", "Index.md", "People/Ünder Wald.md"),
-        ("v1.2 Notes", "Index.md", "v1.2 Notes.md"),
-        ("Log/a", "Index.md", "Log/a.md"),
-        ("Log/A", "Index.md", "Log/A.md"),
-        ("Nobody", "Index.md", None),
-        ("map.png", "Index.md", None),
-    ],
+    rows("links"),
 )
 def test_a_link_means_one_note(links, target, source, note):
     assert links.resolve(target, source) == note

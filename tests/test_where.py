@@ -15,58 +15,15 @@ from lorekeeper.filters import Condition, named_field, parse_filters, without_bo
 from lorekeeper.search.query import types_with
 from lorekeeper.where import MAX_LENGTH
 from tests.support.examples import examples
-from tests.support.tables import each_row
-
-Read = list[tuple[str, str, tuple[Any, ...], bool]]
+from tests.support.tables import each_row, rows
 
 
-def read(entity_type: str, text: str) -> Read:
-    return [(c.field.name, c.op, c.values, c.negate) for c in parse_filters(entity_type, {"where": text})]
+def read(entity_type: str, text: str) -> list[list[Any]]:
+    return [[c.field.name, c.op, [*c.values], c.negate] for c in parse_filters(entity_type, {"where": text})]
 
 
-READ: list[tuple[str, str, Read]] = [
-    ("spells", "level:3", [("level", "any", (3,), False)]),
-    ("spells", "level=3", [("level", "any", (3,), False)]),
-    ("spells", "level:1,3, 5", [("level", "any", (1, 3, 5), False)]),
-    ("spells", "level >= 3", [("level", "min", (3,), False)]),
-    ("spells", "level>3", [("level", "above", (3,), False)]),
-    ("spells", "level<=3", [("level", "max", (3,), False)]),
-    ("spells", "level<3", [("level", "below", (3,), False)]),
-    ("spells", "-level<3", [("level", "min", (3,), False)]),
-    ("spells", "-level>=3", [("level", "below", (3,), False)]),
-    ("spells", "level:1..3", [("level", "min", (1,), False), ("level", "max", (3,), False)]),
-    ("spells", "level:1..", [("level", "min", (1,), False)]),
-    ("spells", "level=..3", [("level", "max", (3,), False)]),
-    ("spells", "-level:1..3", [("level", "outside", (1, 3), False)]),
-    ("spells", "-level:..3", [("level", "above", (3,), False)]),
-    ("spells", "-level:3", [("level", "any", (3,), True)]),
-    ("creatures", "cr:1/4..1", [("challenge_rating", "min", (250,), False), ("challenge_rating", "max", (1000,), False)]),
-    ("creatures", "CR>1/2", [("challenge_rating", "above", (500,), False)]),
-    ("creatures", "ac>=18 hp<50", [("armor_class", "min", (18,), False), ("hit_points", "below", (50,), False)]),
-    ("creatures", "senses_truesight>0", [("truesight", "above", (0,), False)]),
-    ("creatures", "legendary_actions>0 -lair_action>=1", [("legendary", "any", (True,), False), ("lair", "any", (False,), False)]),
-    ("creatures", "environment:Swamp", [("environments", "any", ("swamp",), False)]),
-    ("creatures", "alignment:\"Chaotic Evil\",neutral", [("alignment", "any", ("chaotic evil", "neutral"), False)]),
-    ("creatures", "-type:dragon,undead", [("type", "any", ("dragon", "undead"), True)]),
-    ("spells", "class_key:wizard", [("classes", "any", ("wizard",), False)]),
-    ("spells", "class:wizard", [("classes", "any", ("wizard",), False)]),
-    ("spells", "damage:fire", [("damage_types", "any", ("fire",), False)]),
-    ("spells", "damage.type:fire", [("damage_types", "any", ("fire",), False)]),
-    ("spells", "ritual", [("ritual", "any", (True,), False)]),
-    ("spells", "-ritual", [("ritual", "any", (False,), False)]),
-    ("spells", "ritual:no", [("ritual", "any", (False,), False)]),
-    ("spells", "name:\"fire bolt\"", [("name", "name", ("fire bolt",), False)]),
-    ("spells", "-name:fire", [("name", "name", ("fire",), True)]),
-    ("spells", "document:srd-2014 kind:spell", [("document", "any", ("srd-2014",), False), ("kind", "any", ("spell",), False)]),
-    ("equipment", "property:finesse", [("properties", "any", ("finesse",), False)]),
-    ("equipment", "mastery:topple", [("properties", "any", ("topple",), False)]),
-    ("creatures", "swim_speed>0", [("speed_swim", "above", (0,), False)]),
-    ("creatures", "vulnerabilities:radiant", [("vulnerable", "any", ("radiant",), False)]),
-    ("creatures", "resistance:cold", [("resistant", "any", ("cold",), False)]),
-    ("creatures", "damage_immunities:fire", [("immune", "any", ("fire",), False)]),
-    ("creatures", "condition_immunities:prone", [("immune", "any", ("prone",), False)]),
-    ("creatures", "speed>=40", [("speed_walk", "min", (40000,), False)]),
-]  # fmt: skip
+READ = rows("where")
+"""Types, texts and what they mean: for each test its field, how and with what it compares, and whether it is negated."""
 
 
 @each_row(("entity_type", "text", "meaning"), READ)

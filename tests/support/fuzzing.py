@@ -20,6 +20,7 @@ from urllib.parse import quote
 from lorekeeper.normalize import own
 from lorekeeper.render import lean
 from lorekeeper.server.tools import UNSURE_LIMIT
+from tests.support.tables import rows
 
 Record = dict[str, Any]
 Predicate = Callable[[Record], bool]
@@ -46,31 +47,7 @@ _WORDS = (
     "heal harm fall fly hide light dark water blood iron silver gate dream song"
 ).split()
 
-_VALUES: dict[str, Sequence[Any]] = {
-    "school": ("Evocation", "evocation", "abjuration", "Böse Magie", "half-elf lore", "Half Elf Lore"),
-    "classes": ("wizard", "Wizard", "srd-2024_wizard", "phb_wizard", "druid", "a5e-ag_druid", "Half-Elf", "half elf"),
-    "casting_time": ("1 action", "action", "Bonus Action", "1 bonus action", "10 minutes", "10minutes", "1 hour"),
-    "damage_types": ("fire", "Fire", "cold", "Säure", "non-magical fire", "non magical fire"),
-    "type": ("beast", "Beast", "half-elf", "Half Elf", "dragon", "Ungeheuer Größe"),
-    "size": ("tiny", "medium", "Large", "gargantuan"),
-    "alignment": ("chaotic evil", "Chaotic-Evil", "neutral", "any"),
-    "environments": ("forest", "Forest", "srd-2024_forest", "srd_forest", "under-water", "Under Water", "half_elf"),
-    "category": ("wondrous item", "Wondrous-Item", "ring", "Müll"),
-    "rarity": ("common", "very rare", "Very-Rare", "artifact"),
-    "damage_type": ("piercing", "Piercing", "fire"),
-    "properties": ("two-handed", "Two Handed", "finesse", "ammunition"),
-    "parent": ("wizard", "srd-2024_wizard", "Half-Elf", "combat", "travel rules"),
-    "level": (0, 1, 2, 3, 9, 3.0),
-    "challenge_rating": (0, 0.125, 0.25, "1/4", 0.5, 1, 5, 30),
-    "armor_class": (0, 8, 12, 15, 22),
-    "hit_points": (0, 1, 11, 84, 700),
-    "cost": (0, 0.01, 0.5, 8, 50, 50000, "1/2"),
-    "weight": (0, 0.25, 1, 6.5, 1000),
-    "ritual": (True, False),
-    "concentration": (True, False),
-    "requires_attunement": (True, False),
-    "hit_die": ("d6", "d8", "d10", "d12"),
-}
+_VALUES: dict[str, Sequence[Any]] = {name: tuple(values) for name, values in rows("fuzzed_values")}
 
 _MANY = ("classes", "damage_types", "environments", "properties")
 

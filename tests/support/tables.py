@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 Test = Callable[..., Any]
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def rows(name: str) -> list[Any]:
+    """The rows of a table in ``tests/data/rows``, as JSON has them: one in each line."""
+    return [json.loads(line) for line in (DATA / "rows" / f"{name}.jsonl").read_text("utf-8").splitlines()]
 
 
 def each_row(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Test], Test]:
