@@ -17,9 +17,8 @@ from lorekeeper.errors import NotFoundError
 from lorekeeper.intake.book_tables import count_entries
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize
-from lorekeeper.normalize.book_tables import book_tables, entry_of, may_have_tables
+from lorekeeper.normalize.book_tables import KIND, MOST, Tables, book_tables, entry_of, may_have_tables
 from lorekeeper.normalize.derive_fields import derive_fields
-from lorekeeper.normalize.table_parts import KIND, MOST, Tables
 from lorekeeper.play.tables import numbered_texts, tables_of
 from lorekeeper.render.pages import markdown
 from tests.support.commands import environment, run_inside

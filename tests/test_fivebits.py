@@ -24,6 +24,7 @@ from lorekeeper.intake.shipped_books import lacking, pack_books, shipped_books
 from lorekeeper.normalize.printed_srd import printed_paragraphs
 from lorekeeper.render import markdown
 from lorekeeper.text.cleaning import sentences
+from tests.support import golden
 from tests.support.entities import everything
 from tests.support.homebrew import problems, read
 from tests.support.libraries import open_library, server_library
@@ -39,107 +40,10 @@ def ref(name: str, kind: str = "things", index: str = "", /, **more: Any) -> dic
     return {"index": index, "name": name, "url": f"/api/2014/{kind}/{index}", **more}
 
 
-SKIPPER = ref("Skipper", "classes")
+FILES = golden.imports_of(golden.FOLDER / "json" / "fivebits.yaml")[0]
+"""Files of invented lists, by name."""
 
-OF_SKIPPER = {"class": SKIPPER}
-
-WEATHER = "## Weather\n\nIt changes.\n\n### Fog\n\nA winding fog.\n\n### Rain--Hail\n\n| 1-4 | Wet 5-6 Cold |\n"
-
-LISTS: Lists = {
-    "monsters": [
-        ref(
-            "Reed Crab",
-            "monsters",
-            size="Small",
-            type="beast",
-            subtype="shellfish",
-            alignment="unaligned",
-            armor_class=[{"type": "natural", "value": 13}, {"type": "spell", "value": 16, "spell": ref("Bark Hide")}],
-            hit_points=22,
-            hit_dice="4d6",
-            hit_points_roll="4d6+8",
-            speed={"walk": "20 ft.", "swim": "40 ft."},
-            strength=14,
-            dexterity=10,
-            constitution=15,
-            intelligence=2,
-            wisdom=11,
-            charisma=3,
-            proficiencies=[
-                {"value": 4, "proficiency": ref("x", "things", "skill-stealth")},
-                {"value": 5, "proficiency": ref("x", "things", "saving-throw-con")},
-            ],
-            damage_resistances=["cold", "bludgeoning from nonmagical attacks"],
-            condition_immunities=[ref("Prone")],
-            senses={"blindsight": "30 ft. (blind beyond this radius)", "passive_perception": 10},
-            languages="",
-            challenge_rating=0.5,
-            xp=100,
-            special_abilities=[{"name": "Shell", "desc": "It hides.", "usage": {"type": "per day", "times": 2}}],
-            actions=[
-                {
-                    "name": "Nip",
-                    "desc": "Melee Weapon Attack: +4 to hit, reach 5 ft., one target. Hit: 5 (1d6 + 2) slashing damage.",
-                    "usage": {"type": "recharge on roll", "dice": "1d6", "min_value": 5},
-                }
-            ],
-            legendary_actions=[{"name": "Surge (Costs 2 Actions)", "desc": "It swims."}],
-        )
-    ],
-    "classes": [
-        {
-            **SKIPPER,
-            "hit_die": 8,
-            "saving_throws": [ref("DEX", "things", "dex")],
-            "proficiencies": [ref("Light Armor"), ref("Saving Throw: DEX", "things", "saving-throw-dex")],
-            "proficiency_choices": [
-                {"desc": "Choose one skill", "choose": 1, "from": {"options": [{"item": ref("x", "things", "skill-arcana")}]}}
-            ],
-            "starting_equipment_options": [{"desc": "(a) an oar or (b) a net"}],
-            "multi_classing": {"prerequisites": [{"ability_score": ref("DEX", "things", "dex"), "minimum_score": 13}]},
-            "spellcasting": {"info": [{"name": "Tide Magic", "desc": ["You know the tides.", "- Ebb", "- Flow"]}]},
-        }
-    ],
-    "subclasses": [ref("Pilot", "subclasses", desc=["Pilots read charts."]) | OF_SKIPPER],
-    "levels": [
-        {
-            "index": f"skipper-{level}",
-            "url": f"/api/2014/classes/skipper/levels/{level}",
-            "level": level,
-            "prof_bonus": 2,
-            "features": [ref("x", "things", "skipper-subclass"), *([ref("x", "things", "knots-1")] if level == 1 else [])],
-            "class": SKIPPER,
-            "class_specific": {"rope_die": 4 + 2 * level},
-            "spellcasting": {"spell_slots_level_1": level - 1},
-        }
-        for level in (1, 2)
-    ],
-    "features": [
-        OF_SKIPPER | each
-        for each in (
-            ref("Knots (1 rope)", "features", "knots-1", level=1, desc=["You tie knots."]),
-            ref("Knots (2 ropes)", "features", "knots-2", level=2, desc=["You tie knots."]),
-            ref("Spellcasting: Skipper", "features", level=1, desc=["You cast by the moon."]),
-            ref("Skipper Subclass", "features", level=1, desc=["You choose your trade."]),
-            ref("Knots: Bowline", "features", level=1, parent=ref("x", "things", "knots-1"), desc=["A loop of 5th-level."]),
-            ref("Chart Room", "features", level=2, subclass=ref("Pilot"), desc=["A wind- ing 5th- level stair, 5- to 9-foot."]),
-        )
-    ],
-    "proficiencies": [ref("Light Armor", "proficiencies", type="Armor")],
-    "rule_sections": [
-        ref("Weather", "rule-sections", desc=WEATHER)
-    ],
-    "magic_items": [
-        ref(
-            "Oar of Calm",
-            "magic-items",
-            equipment_category=ref("Wondrous Items"),
-            rarity={"name": "Rare"},
-            desc=["Wondrous item (any oar), rare (requires attunement by a skipper)", "It calms waves."],
-        )
-    ],
-    "kites": [ref("Box Kite", "kites", desc=["It flies high."])],
-}  # fmt: skip
+LISTS: Lists = {name.removeprefix("5e-SRD-").removesuffix(".json").lower(): found for name, found in FILES.items()}
 
 
 def database(path: Path, lists: Lists) -> Path:
@@ -159,76 +63,15 @@ def by_name(entities: Sequence[Entity]) -> dict[str, Entity]:
     return {entity.name: entity for entity in entities}
 
 
-def test_a_database_of_lists_gives_entries_as_of_open5e(tmp_path: Path) -> None:
-    entities, report = read(database(tmp_path / "data.sqlite3", {k: v for k, v in LISTS.items() if k != "kites"}))
-    found = by_name(entities)
+def test_a_database_gives_what_files_of_its_lists_give(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    for name, found in FILES.items():
+        (tmp_path / "files" / name).write_text(json.dumps(found), "utf-8")
+    entities, _ = read(tmp_path / "files")
+    known = {name: found for name, found in LISTS.items() if name != "kites"}
+    whole, report = read(database(tmp_path / "data.sqlite3", known))
     assert (problems(report), report.not_taken) == ("", [])
-    assert {entity.document for entity in entities} == {"srd-2014"}
-    crab = markdown(found["Reed Crab"])
-    for line in (
-        "13 (natural armor, 16 with bark hide)",
-        "20 ft., swim 40 ft.",
-        "22 (4d6 + 8)",
-        "Con +5",
-        "Stealth +4",
-        "blindsight 30 ft. (blind beyond this radius), passive Perception 10",
-        "cold; bludgeoning from nonmagical attacks",
-        "Shell (2/Day)",
-        "Nip (Recharge 5–6)",
-        "Surge (Costs 2 Actions)",
-    ):
-        assert line in crab
-    assert found["Reed Crab"].fields["challenge_rating"] == 0.5
-    oar = found["Oar of Calm"]
-    assert (oar.fields["rarity"], oar.fields["requires_attunement"]) == ("rare", True)
-    assert "requires attunement by a skipper" in markdown(oar)
-
-
-def test_a_class_has_its_levels_and_features(tmp_path: Path) -> None:
-    entities, _ = read(database(tmp_path / "data.sqlite3", LISTS))
-    skipper, pilot = (markdown(by_name(entities)[name]) for name in ("Skipper", "Pilot"))
-    for line in (
-        "| 1 | +2 | Knots (1 rope), Spellcasting, Skipper Subclass | d6 | — |",
-        "| 2 | +2 | Knots (2 ropes), Subclass feature | d8 | 1 |",
-        "Light Armor",
-        "Choose one skill",
-        "an oar or",
-        "Dexterity 13",
-        "**Bowline.** A loop of 5th-level.",
-        "**Tide Magic.** You know the tides.\n\n- Ebb\n- Flow",
-    ):
-        assert line in skipper
-    assert "Chart Room" not in skipper
-    assert "again at level 2*" not in skipper.partition("Skipper Subclass")[2]
-    assert "A winding 5th-level stair, 5- to 9-foot." in pilot
-
-
-def test_a_section_gives_a_rule_for_each_heading(tmp_path: Path) -> None:
-    found = by_name(read(database(tmp_path / "data.sqlite3", LISTS))[0])
-    assert [found[name].data["desc"] for name in ("Weather", "Fog", "Rain—Hail")] == [
-        "It changes.",
-        "A winding fog.",
-        "| 1-4 | Wet |\n| 5-6 | Cold |",
-    ]
-
-
-def test_files_of_lists_are_read_together(tmp_path: Path) -> None:
-    for name, found in LISTS.items():
-        (tmp_path / f"5e-SRD-{name.title()}.json").write_text(json.dumps(found), "utf-8")
-    entities, _ = read(tmp_path)
-    whole, _ = read(database(tmp_path / "data.sqlite3", LISTS))
     assert {e.uri: e.content_hash for e in entities} == {e.uri: e.content_hash for e in whole}
-    features, report = read(tmp_path / "5e-SRD-Features.json")
-    assert not [entity for entity in features if entity.type != "documents"]
-    assert "import these with it" in str(report.skipped)
-
-
-def test_what_is_not_known_is_said(tmp_path: Path) -> None:
-    _, report = read(database(tmp_path / "data.sqlite3", LISTS))
-    assert "the list 'kites' is not known here; its 1 objects were not read" in problems(report)
-    listed = tmp_path / "list.json"
-    listed.write_text(json.dumps({"count": 1, "results": [ref("Owl", "monsters")]}), "utf-8")
-    assert "names and addresses only" in problems(read(listed)[1])
 
 
 def test_another_database_is_named(tmp_path: Path) -> None:

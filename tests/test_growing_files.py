@@ -118,11 +118,10 @@ def test_a_value_that_texts_repeat_by_its_key_is_short(tmp_path):
     assert all(len(text) < 10_000 for text in texts.values())
 
 
-@each_row("mode", ["appendIfNotExistsArr", "removeArr"])
-def test_lists_of_thousands_are_not_compared_item_by_item(mode):
+def test_lists_of_thousands_are_not_compared_item_by_item():
     told: list[str] = []
     traits = [{"name": f"T{number}"} for number in range(5_000)]
-    operation = {"mode": mode, "items": [{"name": f"U{number}"} for number in range(5_000)]}
+    operation = {"mode": "removeArr", "items": [{"name": f"U{number}"} for number in range(5_000)]}
     assert modified({"trait": traits}, {"trait": operation}, told.append)["trait"] == traits
     assert "too many to look for" in told[0]
 

@@ -12,9 +12,9 @@ from lorekeeper.audience import Viewer
 from lorekeeper.cli.render_vaults import print_vault_report
 from lorekeeper.entities import Entity
 from lorekeeper.errors import NotFoundError
+from lorekeeper.normalize.book_tables import MOST, Tables
 from lorekeeper.normalize.derive_fields import derive_fields
 from lorekeeper.normalize.note_tables import note_tables
-from lorekeeper.normalize.table_parts import MOST, Tables
 from lorekeeper.notes import read_note
 from lorekeeper.vaults.state import FORMAT
 from lorekeeper.views.view import View

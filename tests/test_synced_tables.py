@@ -16,8 +16,7 @@ from lorekeeper.intake.sync import store_from_source
 from lorekeeper.intake.sync_state import load_state, save
 from lorekeeper.library import Library
 from lorekeeper.normalize import normalize_open5e
-from lorekeeper.normalize.book_tables import entry_of
-from lorekeeper.normalize.table_parts import KIND, MOST, Tables
+from lorekeeper.normalize.book_tables import KIND, MOST, Tables, entry_of
 from tests.support.entities import everything
 from tests.support.open5e_server import Open5eServer, lists, spell
 from tests.support.samples import write_lines

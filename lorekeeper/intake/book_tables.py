@@ -16,9 +16,8 @@ from lorekeeper.cache.protocol import BATCH, SearchCache
 from lorekeeper.entities import MAX_KEY_LENGTH, Entity
 from lorekeeper.errors import ImportFileError
 from lorekeeper.intake.reports import ImportReport
-from lorekeeper.normalize.book_tables import TYPE, Key, book_tables, entry_of
+from lorekeeper.normalize.book_tables import KIND, TYPE, Key, book_tables, entry_of
 from lorekeeper.normalize.build import DIGEST_LENGTH
-from lorekeeper.normalize.table_parts import KIND
 
 if TYPE_CHECKING:
     from lorekeeper.intake.files import Batch

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lorekeeper.audience import GM_PART
 from lorekeeper.entities import AUDIENCE, Entity, parse_uri
@@ -15,10 +16,42 @@ from lorekeeper.normalize.build import Origin, build, own_error, part_key, slugi
 from lorekeeper.normalize.foundry.fields import SOURCE as FOUNDRY
 from lorekeeper.normalize.notes import SOURCE as VAULT
 from lorekeeper.normalize.reading import strings
-from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
-from lorekeeper.play.tables import Table, tables_in
+from lorekeeper.play.tables import Table, as_data, as_markdown, tables_in
 from lorekeeper.printable import shown
 from lorekeeper.render.pages import markdown
+
+# --- what tables have in common that become entries of their own ------------------------------------------------------
+
+KIND = "table"
+"""The kind of tables that are rolled on, among rules."""
+
+MOST = 100
+"""Most tables of a text that become entries; of a note, most of each audience."""
+
+
+@dataclass
+class Tables:
+    """The tables of a text.
+
+    Attributes:
+        entities: in reading order; of a note, those of one audience together.
+        problems: what could not be stored, and why.
+    """
+
+    entities: list[Entity] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def table_data(found: Table) -> dict[str, Any]:
+    """The data of a table: its name, its text with a first column of the numbers, and what `tables_of` reads."""
+    data = as_data(found)
+    return {"name": found.name, "desc": as_markdown(data), "table": data}
+
+
+def too_many(number: int) -> str:
+    """The problem of a text with more tables than `MOST`."""
+    return f"it has {number} tables to roll on; those after the first {MOST} are text only"
+
 
 Key = tuple[str, tuple[str, str]]
 """Type and identity of an entry."""

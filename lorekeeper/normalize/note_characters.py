@@ -28,8 +28,7 @@ from lorekeeper.normalize.characters import (
     fields_of,
 )
 from lorekeeper.normalize.creatures import readings
-from lorekeeper.normalize.note_parts import slug_of
-from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
+from lorekeeper.normalize.notes import SOURCE, marks, slug_of, vault_audiences
 from lorekeeper.normalize.reading import Words
 from lorekeeper.normalize.stat_block import line, read_block
 from lorekeeper.normalize.unsupported_formats import of_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,16 +14,17 @@ from lorekeeper.folding import fold
 from lorekeeper.normalize import lined
 from lorekeeper.normalize.build import Origin, build, own_error, readable
 from lorekeeper.normalize.creatures import creature_fields
-from lorekeeper.normalize.note_parts import origin_of, slug_of
-from lorekeeper.normalize.notes import SOURCE, vault_audiences
-from lorekeeper.normalize.overrides import DEEDS, decided_by, overridden
-from lorekeeper.normalize.stat_block import Block, line, of_other_game, read_block
+from lorekeeper.normalize.notes import SOURCE, origin_of, slug_of, vault_audiences
+from lorekeeper.normalize.reading import Words
+from lorekeeper.normalize.stat_block import RUBRICS, Block, line, of_other_game, read_block
 from lorekeeper.notes.names import is_generic
 from lorekeeper.notes.note import Note, StatBlock
 from lorekeeper.printable import shown
 from lorekeeper.records import Source, creature
 from lorekeeper.records.parts import is_players
 from lorekeeper.records.printed import CREATURE, SPELL
+from lorekeeper.records.values import mapping
+from lorekeeper.terms import ABILITIES
 
 Find = Callable[[str], Entity | None]
 """The creature of the library that has a name, None if there is none."""
@@ -175,3 +176,81 @@ def _untold(block: Block, base: Entity, changed: Mapping[str, Value]) -> dict[st
         else:
             together[name] = more or known
     return together
+
+
+# --- a creature with other values -------------------------------------------------------------------------------------
+# A source says one thing under several keys, and OrcBrew, Open5e and homebrew each have their own. Two tables say which keys of any
+# of them a value replaces, and which filter fields it decides.
+
+
+word = Words(__file__)
+
+DEEDS = frozenset("damage_types conditions saves spells legendary lair".split())
+"""The filter fields that follow from traits and actions."""
+
+_SPELLS = ("spells", "spell_list")
+"""Where homebrew and Open5e list the spells that a trait tells of."""
+
+_NESTED = "resistances_and_immunities"
+"""Where Open5e's API v2 keeps the lines of defences."""
+
+
+def decided_by(keys: Iterable[str]) -> set[str]:
+    """The filter fields that follow from the values of some keys."""
+    return {field for key in keys for field in word("decided", key, "").split()}
+
+
+def overridden(data: Mapping[str, Any], block: Block) -> dict[str, Any]:
+    """The data of a creature, {} for none, with what a stat block says in its place."""
+    kept = {str(key).replace("-", "_"): value for key, value in data.items()}
+    features = _by_rubric(kept, block)
+    stale = {*RUBRICS, "special_abilities", *(_SPELLS if block.spellcasting else ())}
+    stale = stale.union(*(word("replaced", key, "").split() for key in block.values))
+    stale = stale.union(word("not of a changed creature", "keys").split())
+    result = {key: value for key, value in kept.items() if key not in stale} | block.values
+    if "ability_scores" in block.values:
+        result["ability_scores"] = {**_scores(kept), **mapping(block.values["ability_scores"])}
+    return _with_defences(result, block) | {rubric: found for rubric, found in features.items() if found}
+
+
+def _scores(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The ability scores of any source, by the names of the abilities."""
+    given = {str(k).lower(): v for k, v in mapping(data.get("ability_scores") or data.get("abilities") or data).items()}
+    found = {ability: given.get(ability, given.get(ability[:3])) for ability in ABILITIES}
+    return {ability: score for ability, score in found.items() if score is not None}
+
+
+def _with_defences(data: dict[str, Any], block: Block) -> dict[str, Any]:
+    """The data with the lines of defences also in the nested object that some sources have, and that is read first."""
+    nested = data.get(_NESTED)
+    lines = {
+        key: value
+        for key, value in block.values.items()
+        if key.endswith(("_immunities", "_resistances", "_vulnerabilities"))
+    }
+    if not isinstance(nested, Mapping) or not lines:
+        return data
+    changed = {name: value for key, line in lines.items() for name, value in ((key, []), (f"{key}_display", line))}
+    return {key: value for key, value in data.items() if key not in lines} | {_NESTED: {**nested, **changed}}
+
+
+def _by_rubric(data: Mapping[str, Any], block: Block) -> dict[str, list[Any]]:
+    """The traits and actions of a creature by rubric, with those of a stat block in their place or after them.
+
+    API v2 lists actions of all types as actions, OrcBrew all features as traits.
+    """
+    features: dict[str, list[Any]] = {rubric: [] for rubric in RUBRICS}
+    for key in (*RUBRICS, "special_abilities"):
+        for item in data[key] if isinstance(data.get(key), list) else ():
+            kind = mapping(item).get("action_type") or mapping(item).get("type")
+            named = f"{fold(kind).replace(' ', '_')}s" if isinstance(kind, str) else ""
+            features[next((each for each in (named, key) if each in RUBRICS), "traits")].append(item)
+    for rubric in RUBRICS:
+        own = block.values.get(rubric, features[rubric])
+        features[rubric] = [*(own if isinstance(own, list) else []), *block.additions.get(rubric, ())]
+    if block.spellcasting:
+        others = [
+            each for each in features["traits"] if "spellcasting" not in fold(str(mapping(each).get("name") or ""))
+        ]
+        features["traits"] = [*others, block.spellcasting]
+    return features

@@ -11,10 +11,9 @@ from lorekeeper.audience import DM, PLAYERS, Audience, within
 from lorekeeper.entities import AUDIENCE, Entity
 from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
+from lorekeeper.normalize.book_tables import KIND, MOST, Tables, table_data, too_many
 from lorekeeper.normalize.build import Origin, build, own_error
-from lorekeeper.normalize.note_parts import origin_of, slug_of
-from lorekeeper.normalize.notes import SOURCE, rejoined, vault_audiences
-from lorekeeper.normalize.table_parts import KIND, MOST, Tables, table_data, too_many
+from lorekeeper.normalize.notes import SOURCE, origin_of, rejoined, slug_of, vault_audiences
 from lorekeeper.notes.note import PATH_SEPARATOR, Note, Section
 from lorekeeper.play.tables import Table, tables_in, told_apart
 from lorekeeper.printable import shown

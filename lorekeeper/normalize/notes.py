@@ -17,9 +17,9 @@ from lorekeeper.audience import DM, Audience, listed, parsed, within
 from lorekeeper.entities import AUDIENCE, COLLECTIONS, MAX_RECORD_BYTES, VAULT, Entity, Field, Value
 from lorekeeper.errors import FilterError
 from lorekeeper.filters import stored
-from lorekeeper.normalize.build import Origin, build
+from lorekeeper.normalize.build import Origin, build, part_key, slugify
 from lorekeeper.notes.keys import properties_of, state_of, world_date_of
-from lorekeeper.notes.note import Link, Note, Section
+from lorekeeper.notes.note import Link, Note, Section, StatBlock
 from lorekeeper.printable import has_controls
 from lorekeeper.records.notes import WRITTEN
 
@@ -206,3 +206,33 @@ def marks(mark: str, audience: Audience | None, prefix: str = "", opened_by: str
     names = list(audience) if isinstance(audience, tuple) else audience
     found = {"mark": mark or None, "audience": names, "opened_by": opened_by or None}
     return {prefix + key: value for key, value in found.items() if value is not None}
+
+
+# --- parts of notes ---------------------------------------------------------------------------------------------------
+# What entries have in common that are parts of notes: where they are from, who may see them, and their keys.
+
+
+def origin_of(note: Note, part: Section | StatBlock, document: str) -> dict[str, Any]:
+    """The data that say which note a part is from, and the marks of secrets of the part and of the note."""
+    section = part.path if isinstance(part, Section) else part.section
+    return {
+        "note": Entity("notes", note.path, note.name, note.kind, document, SOURCE, {}).uri,
+        "note_name": note.name,
+        **({"note_section": section} if section else {}),
+        **({"opened": part.opened} if part.opened else {}),
+        **marks(part.mark, part.audience, opened_by=part.opened_by),
+        **marks(note.mark, note.audience, "note_", note.opened_by),
+    }
+
+
+def slug_of(note: Note, name: str, number: int, audience: Audience | None) -> str:
+    """A key from the name, with a digest of it and the path: it stays the same whatever else of the note is edited or secret.
+
+    Args:
+        note: has the part.
+        name: of the part.
+        number: of the parts of that name and audience in the note, it is this one, from 1 on.
+        audience: of the part.
+    """
+    mark = [str(audience)] if audience else []
+    return part_key(slugify(name), note.path, name, str(number), *mark)

@@ -16,7 +16,6 @@ from lorekeeper.errors import FilterError
 from lorekeeper.normalize import creatures, equipment, options, spells
 from lorekeeper.normalize.build import Origin, build, slugify
 from lorekeeper.normalize.reading import Words
-from lorekeeper.normalize.shared import split_shared
 from lorekeeper.records.values import local_key, ref_key
 from lorekeeper.repairs.values import repaired_values
 
@@ -44,7 +43,7 @@ class Endpoint:
         slug_suffix: distinguishes its slugs from another endpoint's, of the same collection with the same keys.
         slug_of: its slugs as another endpoint writes them, which has the same things.
         version: of the API that lists it; 0 if the lists of other endpoints have the same objects.
-        shared: whether its objects have descriptions of several documents (see `normalize.shared`).
+        shared: whether its objects have descriptions of several documents (see `split_shared`).
         children: nested objects that are entities of their own, each with the name of its endpoint.
     """
 
@@ -236,3 +235,27 @@ def _name(ref: object) -> str | None:
     if isinstance(ref, Mapping):
         ref = ref.get("name") or ref.get("key")
     return ref_key(ref) if isinstance(ref, str) else None
+
+
+# --- objects that several documents share -----------------------------------------------------------------------------
+# Open5e keeps one per condition, skill, ability ..., with the words of each document. They are taken apart, so that the words of
+# each edition are an entry of the document that they are from.
+
+
+def split_shared(obj: Object) -> list[Object]:
+    """One object for each document that an object's descriptions are from; the object itself if that is its own only.
+
+    A description that names no document belongs to the object's own.
+    """
+    descriptions = obj.get("descriptions")
+    own = ref_key(obj.get("document"))
+    by_document: dict[str | None, list[object]] = {}
+    for description in descriptions if isinstance(descriptions, list) else []:
+        named = ref_key(description.get("document")) if isinstance(description, Mapping) else None
+        by_document.setdefault(named or own, []).append(description)
+    if by_document.keys() <= {own}:
+        return [obj]
+    return [  # its own is described more fully, so it is kept
+        {**obj, "document": obj.get("document") if document == own else document, "descriptions": part}
+        for document, part in by_document.items()
+    ]

@@ -18,8 +18,7 @@ from lorekeeper.errors import FilterError
 from lorekeeper.folding import fold
 from lorekeeper.normalize.build import Origin, build, own_error
 from lorekeeper.normalize.characters import audience_of, written_at
-from lorekeeper.normalize.note_parts import slug_of
-from lorekeeper.normalize.notes import SOURCE, marks, vault_audiences
+from lorekeeper.normalize.notes import SOURCE, marks, slug_of, vault_audiences
 from lorekeeper.notes import Note, passed_over, read_note
 from lorekeeper.notes.marks import OwnMarks
 

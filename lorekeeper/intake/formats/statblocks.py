@@ -15,9 +15,8 @@ from lorekeeper.intake.formats.text_file import Entry, TextFile
 from lorekeeper.normalize.build import Origin, own_error
 from lorekeeper.normalize.json_errors import invalid
 from lorekeeper.normalize.lined import spell
-from lorekeeper.normalize.statblocks import SOURCE, creature
+from lorekeeper.normalize.statblocks import INITIATIVE, SOURCE, creature, stored, stored_spells
 from lorekeeper.normalize.statblocks import recognises as is_creature
-from lorekeeper.normalize.stores import INITIATIVE, stored, stored_spells
 from lorekeeper.normalize.taken import texts_of
 from lorekeeper.printable import shown
 from lorekeeper.records.stat_blocks import StatBlockError, read_documents
