@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gzip
 import importlib.util
 import inspect
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 
@@ -23,14 +26,26 @@ from lorekeeper.errors import ConfigError
 from lorekeeper.server.tools import Tool, all_tools
 from lorekeeper.settings import OTHERS, OWN_FILE, PREFIX, Settings, load_settings
 from tests.support.commands import environment, run_lorekeeper
+from tests.support.legacy_cache import TABLES, write_cache
 from tests.support.libraries import starter_folder
+from tests.support.pdf import lines, write_pdf
+from tests.support.samples import write_lines
 from tests.support.tables import each_row
+from tests.support.vaults import write
 
 PACKAGE = Path(lorekeeper.__file__).parent
 ROOT = Path(__file__).parent.parent
 
 ASKING = {"compare", "encounter", "roll", "search", "show", "spells", "topic"}
 """Commands that ask the library and change nothing."""
+
+CHANGING = {
+    **dict.fromkeys(("import", "migrate", "vault"), 0),
+    **dict.fromkeys(("backup", "install", "people"), 1),
+    **dict.fromkeys(("restore", "share"), 2),
+    **dict.fromkeys(("shared", "unshare", "doctor"), 3),
+}
+"""Commands that change something or look after it, and when they come: some need what others have made."""
 
 PUBLIC = [
     "COLLECTIONS",
@@ -302,6 +317,55 @@ def test_commands_in_examples_that_ask_are_answered(starter_library):
     assert {arguments[0] for arguments in asked} == ASKING
     for arguments in sorted(asked):
         done = run_lorekeeper(starter_library, *arguments, env=environment(starter_library))
+        assert (done.returncode, bool(done.stdout)) == (0, True), (arguments, done.stderr)
+
+
+CAMPAIGN = {
+    "Town.md": "# Town\n\nA harbour. #town\n\n## Secret doors\n\nBehind the mill.",
+    "Places/Inn.md": "# Inn\n\nThe Drowned Rat.",
+    "People/Mira.md": "# Mira\n\nShe keeps the inn.",
+    "Drafts/Ideas.md": "# Ideas\n\nPerhaps a storm.",
+}
+
+
+def _table(path: Path) -> None:
+    """A file with the tables of another program that the documentation names."""
+    with closing(sqlite3.connect(path)) as file, file:
+        file.executescript("""
+            CREATE TABLE monsters (name, desc); INSERT INTO monsters VALUES ('Reed Stalker', 'It waits in reeds.');
+            CREATE TABLE spell_table (title, body); INSERT INTO spell_table VALUES ('Reed Song', 'Reeds sing.');
+            CREATE TABLE cards (payload); INSERT INTO cards VALUES ('{"name": "Reed Veil", "desc": "Reeds hide you."}');
+        """)
+
+
+def _what_examples_name(home: Path) -> None:
+    """What the commands of the documentation take: files of entries, a vault, libraries and tables of other programs."""
+    write(home / "Campaign", CAMPAIGN)
+    for name in ("spells.json", "homebrew.json", "my-folder/a.jsonl", "my-books/b.jsonl"):
+        (home / name).parent.mkdir(exist_ok=True)
+        write_lines(home / name)
+    (home / "creatures.jsonl.gz").write_bytes(gzip.compress((home / "spells.json").read_bytes()))
+    write_pdf(home / "peat.pdf", [lines(["Bogs", "A bog is deep, wet and cold, and nobody crosses it alone."])])
+    _table(home / "other.db")
+    for folder in (home / "library", home / ".lorekeeper"):
+        folder.mkdir(exist_ok=True)
+        write_cache(folder / "cache.db", TABLES)
+        done = run_lorekeeper(folder, "import", "../spells.json", env=environment(folder))
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_commands_in_examples_that_change_something_do_it(tmp_path):
+    _what_examples_name(tmp_path)
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    env = environment(shelf, ENV_FILE="") | {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    documented = {tuple(a) for page in PAGES for a in commands(page) if a and a[0] in CHANGING and a[-1] != "-"}
+    assert {arguments[0] for arguments in documented} == CHANGING.keys()
+    for arguments in sorted(documented, key=lambda each: (CHANGING[each[0]], each)):
+        agreed = ("--yes",) if arguments[0] == "share" and not {"--yes", "--dry-run"}.intersection(arguments) else ()
+        given = [each.replace("~", str(tmp_path)) for each in (*arguments, *agreed)]
+        done = run_lorekeeper(tmp_path, *given, env=env)
         assert (done.returncode, bool(done.stdout)) == (0, True), (arguments, done.stderr)
 
 
