@@ -120,8 +120,8 @@ def _asks(call: Call) -> bool:
 
 def _said_of_book() -> tuple[str | None, str | None]:
     """Title and edition of a book as PDF, as the user says who is asked for them."""
-    title = typed("Title [as the file states it]: ")
-    return title or None, typed("Edition 2014 or 2024, or the name of another game [as the text shows it]: ") or None
+    title = typed("Title [as the file states it]:")
+    return title or None, typed("Edition 2014 or 2024, or the name of another game [as the text shows it]:") or None
 
 
 def _shown(call: Call, report: ImportReport) -> int:
@@ -181,7 +181,7 @@ _PARTS = {
 
 def _agrees() -> bool:
     """Whether the user, who is asked, wants to store what was shown."""
-    return typed("Store it? [Y/n] ").casefold() in ("", *YES)
+    return typed("Store it? [Y/n]").casefold() in ("", *YES)
 
 
 @commands.add(

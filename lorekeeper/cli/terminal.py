@@ -71,7 +71,7 @@ def say(text: str) -> None:
 
 def typed(question: str) -> str:
     """What the user types in answer to a question. Blocking."""
-    print(question, end="", file=sys.stderr, flush=True)
+    print(wrapped(question.rstrip(), columns(sys.stderr)), end=" ", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip()
 
 

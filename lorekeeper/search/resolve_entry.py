@@ -85,7 +85,7 @@ async def called(search: Search, name: str, types: Sequence[str], documents: Seq
         whole = [result for each in pages for result in _whole(each, name)]
     if not whole and len({canonical_name(result.entity.name) for result in page.results}) != 1:
         refusal = await _no_entry(search, name, types, documents, [result.entity for result in page.results])
-        raise NotFoundError(f"{refusal.rstrip('.')}. {page.note}" if page.note else refusal)
+        raise NotFoundError(f"{refusal}{'' if refusal[-1] in '.?' else '.'} {page.note}" if page.note else refusal)
     return replace(page, results=whole or page.results)
 
 
