@@ -75,19 +75,6 @@ def slugs(entities: list[Entity]) -> list[str]:
 # --- storing -------------------------------------------------------------------------------------------------------
 
 
-async def test_equal_identity_replaces_the_entity_as_a_whole(cache: SearchCache) -> None:
-    await cache.store_entities(
-        [make("fireball", "Flame.", level=3, ritual=True, data={"desc": "Flame.", "old": 1})], "spells"
-    )
-    fresh = make("fireball", "Frost.", name="Frostball", school="necromancy", data={"desc": "Frost.", "new": 2})
-    assert await cache.store_entities([fresh], "spells") == 1
-    assert await cache.get_entities("spells") == [fresh]
-    assert await cache.count_entities("spells") == 1
-    assert await cache.get_entities("spells", level=3) == []
-    assert [h.entity for h in await cache.semantic_search("spells", "frost", school="necromancy")] == [fresh]
-    assert await cache.keyword_search("spells", "flame") == []
-
-
 async def test_an_entity_of_another_type_is_refused_and_nothing_is_stored(cache: SearchCache) -> None:
     with pytest.raises(FilterError, match="creatures"):
         await cache.store_entities([FIRE, make("wolf", type="creatures")], "spells")

@@ -451,16 +451,6 @@ async def test_an_import_stores_what_it_can_and_reports_the_rest(file, tmp_path)
     assert (again.stored, again.unchanged, again.embedded, len(again.failed)) == (0, 2, 0, 3)
 
 
-async def test_the_last_of_two_entries_with_one_identity_wins(file, tmp_path):
-    source = file(
-        lines(spell("Ash Storm", level=1), spell("Ash Storm", level=2), spell("Ash Storm", document="other", level=3))
-    )
-    async with open_library(tmp_path) as library:
-        await library.import_paths([source])
-        stored = await library.cache.get_entities("spells")
-    assert {e.document: e.fields["level"] for e in stored} == {"homebrew": 2, "other": 3}
-
-
 @pytest.mark.parametrize("batch", [1, 1000])
 async def test_d4_entries_of_one_identity_are_told_and_the_last_is_kept(file, tmp_path, monkeypatch, batch):
     monkeypatch.setattr("lorekeeper.intake.changes.IMPORT_BATCH", batch)

@@ -16,7 +16,7 @@ def cases() -> Iterator[object]:
         yield pytest.param(case, marks=marks, id=f"{case.parent.name}-{case.stem}")
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_files_give_the_entries_that_are_expected_of_them(
     case: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> None:

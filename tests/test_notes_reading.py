@@ -357,7 +357,7 @@ SNIPPETS = (
 ANY_TEXT = st.lists(st.one_of(st.sampled_from(SNIPPETS), st.text(max_size=6)), max_size=40).map("".join)
 
 
-@pytest.mark.parametrize("examples", [150, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [150, pytest.param(5000, marks=pytest.mark.slow)])
 def test_any_text_is_read(examples, seed):
     print(f"seed {seed}")
 

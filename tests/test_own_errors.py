@@ -103,7 +103,7 @@ async def test_a_note_that_cannot_be_read_is_plain_text_for_the_game_master_unti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(7))
+@pytest.mark.parametrize("part", [0, 1, 2, 3, 4, 6, 8, 14])  # of twenty, those that reach what others do not
 async def test_no_note_however_mutilated_stops_a_vault(part: int, seed: int, tmp_path: Path) -> None:
     number = 500 if part else 200
     texts = {f"n{i}.md": text for i, text in enumerate(mutated_notes(number, seed * 100 + part))}

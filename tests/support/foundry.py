@@ -20,7 +20,7 @@ Raw = dict[str, Any]
 
 STATS = {"systemId": "dnd5e", "coreVersion": "13.351"}
 
-ABILITIES = {"str": 16, "dex": 14, "con": 12, "int": 8, "wis": 13, "cha": 10}
+FOLDER = Path(__file__).parent.parent / "data" / "foundry"
 
 
 def document(name: str, kind: str, system: Raw, key: str, **more: Any) -> Raw:
@@ -34,109 +34,19 @@ def described(text: str, **system: Any) -> Raw:
     return {"description": {"value": text}, "source": {"rules": "2014", "license": "CC0-1.0"}, **system}
 
 
-def attack(ability: str = "", **more: Any) -> Raw:
-    """The activities of a weapon."""
-    value = {"type": {"value": "melee", "classification": "weapon"}, "ability": ability}
-    return {
-        "act1": {
-            "type": "attack",
-            "activation": {"type": "action"},
-            "attack": value,
-            "damage": {"includeBase": True},
-            **more,
-        }
-    }
-
-
-def part(name: str, kind: str, system: Raw, identifier: str, sort: int = 0) -> Raw:
-    """An item of an actor."""
-    return {"_id": identifier, "name": name, "type": kind, "system": system, "sort": sort}
-
-
-FANG = part(
-    "Fang",
-    "weapon",
-    {
-        "description": {"value": "<p>[[/attack extended]]. [[/damage extended]].</p>"},
-        "damage": {"base": {"number": 2, "denomination": 6, "types": ["piercing"]}},
-        "type": {"value": "natural"},
-        "range": {"reach": 10, "units": "ft"},
-        "activities": attack(),
-    },
-    "fang000000000001",
-    2,
-)
-
-GLARE = part(
-    "Glare",
-    "feat",
-    {
-        "description": {
-            "value": "<p>Each creature within 20 feet makes a [[/save]] saving throw against the "
-            "[[lookup @name lowercase]]'s glare, taking [[/damage average]] damage and being &amp;Reference[prone].</p>"
-            '<section class="secret"><p>GLARESECRET</p></section>'
-        },
-        "activities": {
-            "act1": {
-                "type": "save",
-                "activation": {"type": "bonus"},
-                "save": {"ability": ["wis"], "dc": {"calculation": "cha"}},
-                "damage": {"parts": [{"number": 3, "denomination": 4, "types": ["psychic"]}]},
-            }
-        },
-        "uses": {"max": "1", "recovery": [{"period": "recharge", "formula": "5"}]},
-    },
-    "glare00000000001",
-    3,
-)
-
-
-def marsh_owl(**system: Any) -> Raw:
+def marsh_owl() -> Raw:
     """A creature of the rules of 2014."""
-    own: Raw = {
-        "abilities": {key: {"value": value, "proficient": int(key == "wis")} for key, value in ABILITIES.items()},
-        "attributes": {
-            "ac": {"calc": "natural", "flat": 15},
-            "hp": {"max": 33, "formula": "6d8 + 6"},
-            "movement": {"walk": 20, "fly": "60", "hover": True, "units": "ft"},
-            "senses": {"darkvision": 120, "units": "ft"},
-        },
-        "details": {
-            "cr": 3,
-            "alignment": "Neutral Evil",
-            "type": {"value": "monstrosity", "subtype": "", "swarm": ""},
-            "environment": "Swamp, Forest",
-            "biography": {"value": "<p>BIOSECRET</p>", "public": "<p>An owl as tall as a door.</p>"},
-        },
-        "traits": {
-            "size": "lg",
-            "languages": {"value": ["common"], "custom": "Owl Speech"},
-            "di": {"value": ["poison"]},
-            "dr": {"value": ["cold", "bludgeoning"], "bypasses": ["mgc"]},
-            "ci": {"value": ["charmed"]},
-        },
-        "skills": {"prc": {"value": 1, "ability": "wis"}},
-        "source": {"rules": "2014", "license": "CC0-1.0"},
-    }
-    quiet = part("Silent Wings", "feat", {"description": {"value": "<p>It makes no sound.</p>"}}, "wings00000000001", 1)
-    return document("Marsh Owl", "npc", own | system, "actors!owl0000000000001", items=[GLARE, FANG, quiet])
+    return _kept("owl")
 
 
-def spark(text: str = "<p>A spark.</p>", **system: Any) -> Raw:
+def spark() -> Raw:
     """A spell of the rules of 2024."""
-    own: Raw = {
-        "description": {"value": text},
-        "source": {"rules": "2024", "license": "CC0-1.0"},
-        "level": 2,
-        "school": "evo",
-        "activation": {"type": "action"},
-        "range": {"value": "60", "units": "ft"},
-        "duration": {"value": "1", "units": "minute"},
-        "properties": ["vocal", "material", "concentration"],
-        "materials": {"value": "a wick worth 25gp", "cost": 10, "consumed": False},
-        "target": {"template": {"type": "sphere", "size": "20", "units": "ft"}},
-    }
-    return document("Wick Spark", "spell", own | system, "items!spark00000000001")
+    return _kept("spark")
+
+
+def _kept(name: str) -> Raw:
+    found: Raw = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    return found
 
 
 def journal(*pages: Raw, name: str = "The Marsh", **more: Any) -> Raw:
@@ -178,4 +88,5 @@ def in_words(text: str, item: Mapping[str, Any] | None = None, rules: str = "201
     """A text of an item of the marsh owl, its marks in words."""
     (owl,) = (Document("actors", "owl0000000000001", marsh_owl(), "owl.json"),)
     sheet = Sheet.of("Marsh Owl", owl.system, rules)
-    return to_markdown(text, Scope(Index.of([owl]), owl, Doer(item or FANG, sheet, rules)))
+    fang = marsh_owl()["items"][1]
+    return to_markdown(text, Scope(Index.of([owl]), owl, Doer(item or fang, sheet, rules)))
