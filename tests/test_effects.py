@@ -30,20 +30,6 @@ def test_what_does_not_heal_is_found_by_that():
     assert not does(item("You regain 1d8 hit points."), "-heals")
 
 
-@each_row(
-    ("text", "found"),
-    [
-        ("After taking fire damage, the heron catches fire and takes 5 (1d10) fire damage.", ()),
-        ("A thief that touches the heron burns and takes 5 (1d10) fire damage.", ("fire",)),
-        ("The heron bites the thief and deals 5 (1d10) cold damage.", ("cold",)),
-    ],
-)
-def test_the_damage_that_a_creature_takes_itself_is_none_that_it_deals(text, found):
-    (heron,) = normalize({"key": "x_heron", "name": "Heron", "document": BOOK, "hit_points": 9, "armor_class": 12,
-                          "challenge_rating": 1, "traits": [{"name": "Dry", "desc": text}]})  # fmt: skip
-    assert heron.fields.get("damage_types", ()) == found
-
-
 @each_row("source", ["orcbrew", "5etools", "foundry"])
 def test_stored_entries_of_any_source_gain_the_effects(source):
     data = {
@@ -53,28 +39,3 @@ def test_stored_entries_of_any_source_gain_the_effects(source):
     }
     stored = Entity("character_options", "tide-feat", "Tide Feat", "feat", "homebrew", source, data)
     assert derive_fields(stored)["damage_types"] == ("cold",)
-
-
-@each_row(
-    ("text", "where"),
-    [
-        ("The net entangles the target, restraining it.", "condition:restrained"),
-        ("A gaze that petrifies the thief.", "condition:petrified"),
-        ("You shape reeds into a guardian, appearing in an unoccupied space.", "summons"),
-        ("Each friend recovers 5 hit points.", "heals"),
-    ],
-)
-def test_what_somebody_does_is_found_by_the_verb_as_well(text: str, where: str) -> None:
-    assert does(item(text), where)
-
-
-@each_row(
-    ("text", "where"),
-    [
-        ("You have advantage on breaking chains restraining creatures.", "condition:restrained"),
-        ("You have advantage on saves vs. being charmed.", "condition:charmed"),
-        ("A mended sail is the only way to restore its hit points.", "heals"),
-    ],
-)
-def test_what_is_only_told_of_is_not(text: str, where: str) -> None:
-    assert not does(item(text), where)

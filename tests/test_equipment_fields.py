@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from lorekeeper.normalize import equipment, normalize
-from lorekeeper.render.pages import markdown
-from lorekeeper.text.facts import facts
 from tests.support.libraries import open_library
 from tests.support.tables import each_row
 
@@ -26,22 +24,6 @@ ITEM: dict[str, Any] = {
 }
 
 MAGIC: dict[str, Any] = {**ITEM, "rarity": {"key": "rare"}, "requires_attunement": False, "desc": "It glows."}
-
-
-@pytest.mark.parametrize(
-    ("name", "stated", "fact"),
-    [
-        ("Reed Plate (+1)", "18", "AC 18 + 1"),
-        ("Reed Scale (+2)", "14 + Dex modifier (max 2)", "AC 14 + Dex (max 2) + 2"),
-        ("Reed Buckler (+3)", "2", "AC +2 + 3"),
-        ("Reed Plate", "18", "AC 18"),
-    ],
-)
-def test_the_armor_class_of_magic_armor_has_its_bonus(name, stated, fact):
-    suit = {"name": "Reed", "category": "heavy", "ac_base": int(stated.split()[0]), "ac_display": stated}
-    (made,) = normalize({**MAGIC, "name": name, "armor": suit})
-    assert fact in facts(made).split(" · ")
-    assert f"**Armor Class** {fact.replace('AC ', '').replace('Dex', 'Dex modifier').lstrip('+')}\n" in markdown(made)
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "milvus"])

@@ -52,20 +52,6 @@ def test_an_object_of_several_documents_gives_each_its_own_words():
         assert normalize(entity.data) == [entity], "what is stored gives the same entity again"
 
 
-def test_an_object_of_one_document_stays_as_it_is():
-    alone = {**becalmed("a5e-ag"), "key": "a5e-ag_becalmed", "document": {"key": "a5e-ag", "name": "Guide"}}
-    (entity,) = normalize(alone)
-    assert (entity.document, entity.document_name, entity.data) == ("a5e-ag", "Guide", alone)
-    unnamed = {**alone, "descriptions": [{"desc": "No wind."}, "salt", None, {"desc": "x", "document": 7}]}
-    assert [e.data for e in normalize(unnamed)] == [unnamed]
-
-
-def test_words_that_name_no_document_stay_with_their_own():
-    mixed = becalmed("srd-2024")
-    mixed["descriptions"].append({"desc": "Everywhere."})
-    assert [e.document for e in normalize(mixed)] == ["srd-2024", "core"]
-
-
 def test_an_import_under_one_document_keeps_it_whole():
     (entity,) = normalize(CONDITIONS[0], document="my-table")
     assert (entity.document, len(entity.data["descriptions"])) == ("my-table", 3)
