@@ -81,6 +81,80 @@ async def test_a_search_for_a_whole_name_finds_nothing_by_a_similar_name_of_any_
         await library.cache.delete_document("more")
 
 
+@each_row(("text", "named"), [("what does a gool eat", {"Ghoul"}), ("gools", {"Ghoul"}), ("gull", set())])
+async def test_a_name_is_recognised_by_its_sound(library, text, named):
+    await library.cache.store_entities([make("ghoul", "It eats the dead.", name="Ghoul", document="more")], "spells")
+    try:
+        page = await library.search(Query(LORE, text))
+        assert {result.entity.name for result in page.results if result.match == "name"} == named
+        assert ("read as 'ghoul'" in (page.note or "")) == bool(named)
+    finally:
+        await library.cache.delete_document("more")
+
+
+async def test_of_two_names_in_a_question_the_longer_one_is_meant(library):
+    await library.cache.store_entities(
+        [make("mage", "He has a hand.", type="creatures", name="Mage", document="more")], "creatures"
+    )
+    await library.cache.store_entities([make("mage-hand", "It floats.", name="Mage Hand", document="more")], "spells")
+    try:
+        results = (await library.search(Query(LORE, "how does mage hand work"))).results
+        assert results[0].entity.name == "Mage Hand"
+    finally:
+        await library.cache.delete_document("more")
+
+
+async def test_who_asks_for_a_spell_means_no_rule_by_a_name(library):
+    await library.cache.store_entities(
+        [make("supper", "You make food for ten.", name="Supper", document="more")], "spells"
+    )
+    await library.cache.store_entities(
+        [make("food", "All eat daily.", type="rules", name="Food", document="more")], "rules"
+    )
+    try:
+        found = {text: (await library.search(Query(LORE, text))).results[0].entity.name for text in SUPPERS}
+        assert found == SUPPERS
+    finally:
+        await library.cache.delete_document("more")
+
+
+SUPPERS = {"a spell to make food": "Supper", "how does food work": "Food"}
+
+TEMPLAR = {
+    "name": "Templar",
+    "desc": "He keeps the ways of the dead.",
+    "features": [
+        {
+            "name": "Sacred Word",
+            "desc": "You speak one of these.\n\n***Ban Spirits.*** Each ghost flees.\n\n***Call Dawn.*** A dim light shines.",
+        },
+        {"name": "Sacred Word: Still Waters", "desc": "No wave rises near you."},
+    ],
+}
+
+
+@each_row(
+    ("text", "told"),
+    [
+        ("how does ban spirits work", "Each ghost"),
+        ("still waters", "No wave"),
+        ("what does sacred word do", "one of these"),
+    ],
+)
+async def test_a_question_about_a_feature_finds_who_has_it(library, text, told):
+    options = [make("templar", data=TEMPLAR, type="character_options", kind="class", name="Templar", document="more")]
+    options += [
+        make(f"vow-{n}", f"A vow to ban spirits {n}.", type="character_options", document="more") for n in "abc"
+    ]
+    await library.cache.store_entities(options, "character_options")
+    try:
+        first = (await library.search(Query([*LORE, "character_options"], text))).results[0]
+        assert (first.entity.name, first.match) == ("Templar", "name")
+        assert told in first.snippet
+    finally:
+        await library.cache.delete_document("more")
+
+
 @each_row(("text", "named"), [("a goslin", {"Goblin"}), ("gobbin", {"Goblin"}), ("what about a whistle", set())])
 async def test_known_words_are_not_misspelt_names(library, text, named):
     for name, words in (("Thistle", "It stings."), ("Wood", "A whistle is heard.")):

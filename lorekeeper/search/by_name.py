@@ -41,7 +41,7 @@ from lorekeeper.text.keywords import ASKING_WORDS, STOP_WORDS, content_words, su
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name, has_numbers, nearest, unnumbered
 from lorekeeper.text.similar import SimilarTexts
-from lorekeeper.text.stems import corrected, names_of_stems, names_with_words, stems
+from lorekeeper.text.stems import corrected, names_of_stems, names_with_words, nearest_words, stems
 from lorekeeper.where import MAX_LENGTH
 
 Filters = Mapping[str, object]
@@ -267,10 +267,12 @@ async def respelt(cache: SearchCache, types: Sequence[str], text: str) -> dict[s
     names = [NameList.of(await cache.names(name)) for name in types] if misspelt else []
     meant: dict[str, str] = {}
     for word in misspelt:
-        alike = [each for known in names for each in nearest(word, known.words_beginning_with(word[0]))]
+        alike = [each for known in names for each in nearest_words(word, known, word[0])]
         alike = [*nearest(word, _ASKING), *alike]
-        best = max(alike, key=lambda each: each[1], default=("", 0.0))
-        own = {word: best[0]} if best[1] >= MISSPELT and best[0].isalpha() else {}
+        best = max((similar for _, similar in alike), default=0.0)
+        nearest_ones = {name for name, similar in alike if similar == best}
+        is_meant = best >= MISSPELT and len(nearest_ones) == 1 and all(map(str.isalpha, nearest_ones))
+        own = dict.fromkeys([word], *nearest_ones) if is_meant else {}  # of two names both are looked for as they are
         meant |= _in_a_name(words, words.index(word), names) or own
     return meant if len(set(unknown) - meant.keys()) <= max(1, len(words) / 2) else {}
 

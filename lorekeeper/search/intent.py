@@ -73,6 +73,7 @@ def _words(name: str) -> dict[str, str]:
     return dict.fromkeys(TERMS[name], "") if name in TERMS else said
 
 
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """A pattern with the parts and words that it names."""
 
@@ -140,7 +141,7 @@ def _named(wording: str) -> str | None:
 
 def is_noun(entity_type: str, word: str) -> bool:
     """Whether a word is what entries of a type are called."""
-    return any(re.fullmatch(row.value, word) for row in _rows("noun") if row.name == entity_type)
+    return any(_compiled(row.value).fullmatch(word) for row in _rows("noun") if row.name == entity_type)
 
 
 def is_definition(text: str) -> bool:

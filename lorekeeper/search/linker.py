@@ -1,26 +1,28 @@
 """What a question names: "stats of a wolf" the wolf, "what level is fireball" the spell, "sneak attack" the rogue, who has it.
 
-One rule for all of it: the names of an entry, and of a class the headings of its features that are near, are compared with a
-wording. If what is left of that beside the names in it only asks for what entries have, or is a number, the entries are meant, and
-count as named. One that tells what is left counts more: "when does a fighter get extra attack" asks the fighter. If more is left
-of a short wording, they rank higher by keywords, by the share of the wording that the name is.
+One rule for all of it: the names of an entry, and of a class those of its features, are compared with a wording. If what is left of
+that beside the names in it only asks for what entries have, or is a number, the entries are meant, and count as named. One that
+tells what is left counts more: "when does a fighter get extra attack" asks the fighter. If more is left of a short wording, they
+rank higher by keywords, by the share of the wording that the name is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache as cached
+from typing import Any
 
-from lorekeeper.cache.protocol import Ranked
-from lorekeeper.entities import COLLECTIONS
+from lorekeeper.cache.protocol import Documents, Ranked, SearchCache
+from lorekeeper.entities import COLLECTIONS, Entity
 from lorekeeper.folding import fold
 from lorekeeper.search.doubt import LARGE_LIBRARY
 from lorekeeper.search.fusion import CAMPAIGN, NOTES, corpus_name
 from lorekeeper.search.results import Key
 from lorekeeper.search.retrieved import Retrieved
-from lorekeeper.text.keywords import ASKING_WORDS, content_words
+from lorekeeper.text.evidence import read
+from lorekeeper.text.keywords import ASKING_WORDS, KeywordQuery, content_words
 from lorekeeper.text.matching import possible
 from lorekeeper.text.name_list import NameList
 from lorekeeper.text.names import canonical_name
@@ -32,6 +34,9 @@ SHORT = 3
 
 COMMON = 0.03
 """Share of the entries from which on a word is too common to be a name by itself, but that of a creature, which is no verb."""
+
+MAX_READ = 24
+"""Most entries in which the name of a feature is looked for."""
 
 MAX_HAVING = 6
 """Most entries that have a feature whose name says something: all have "Equipment"."""
@@ -55,7 +60,7 @@ def _listed(what: str) -> Sequence[str]:
     return listed(f"word {what}")
 
 
-@cache
+@cached
 def asking_stems() -> frozenset[str]:
     """The stems of words that only ask, as "how does surprise work" asks of surprise, and of what fields of entries of books are
     called: "armor class" is one."""
@@ -64,13 +69,13 @@ def asking_stems() -> frozenset[str]:
     return stems(fold(" ".join([*_listed("asking"), *ASKING_WORDS, *called])))
 
 
-@cache
+@cached
 def _beside_names() -> frozenset[str]:
     """The same, and who does it: "what level do wizards get fireball" is about the fireball."""
     return asking_stems() | stems(" ".join(_listed("class")))
 
 
-@cache
+@cached
 def _columns() -> frozenset[str]:
     """The stems of what classes have by level."""
     return stems(" ".join(_listed("column")))
@@ -85,19 +90,23 @@ class _Wording:
         common: those that many entries have.
         about: those of what it asks something of, if it says nothing else.
         of_several: whether it asks for entries of a kind.
+        text: as it is written, folded.
     """
 
     words: frozenset[str]
     common: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
     of_several: bool = False
+    text: str = ""
 
     @classmethod
     def of(cls, text: str, is_common: Callable[[str], bool] = lambda _: False) -> _Wording:
         common = stems(" ".join(filter(is_common, content_words(fold(text)))))
         words = _WORD.findall(text.casefold())
         of_several = not {*words}.isdisjoint(listed_words("asked several"))
-        return cls(stems(_words(text)), common, stems(" ".join(asked_about(_NUMBER.sub("", text)))), of_several)
+        return cls(
+            stems(_words(text)), common, stems(" ".join(asked_about(_NUMBER.sub("", text)))), of_several, fold(text)
+        )
 
     def is_about(self, own: frozenset[str], *others: frozenset[str], whole: bool = False) -> bool:
         """Whether what is left of the wording beside names only asks; the first is all of it only if ``whole`` allows that."""
@@ -128,9 +137,11 @@ class _Wording:
         longest = {own for own in found if not any(own < other for other in found)}  # a healing word is no word
         return {own for own in longest if self.is_about(own, *longest)}
 
-    def share(self, own: frozenset[str]) -> float:
-        """The share of a short wording that a name is which is only a part of it."""
-        subject = self.about or frozenset(word for word in self.words if not _NUMBER.fullmatch(word))
+    def share(self, own: frozenset[str], name: str = "") -> float:
+        """The share of a short wording that a name is which is only a part of it; words that only ask do not count beside one that
+        stands in it as it is."""
+        left_out = asking_stems() if len(own) > 1 and name and f" {name} " in f" {self.text} " else ()
+        subject = self.about or frozenset(w for w in self.words.difference(left_out) if not _NUMBER.fullmatch(w))
         is_part = bool(own) and own < self.words and own <= subject and len(subject) <= SHORT
         return len(own) / len(subject) if is_part else 0.0
 
@@ -138,7 +149,8 @@ class _Wording:
 def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     """What the retrievers found, with the entries of books in the heads that wordings name.
 
-    Parts of a wording raise entries only if it is the only one: who writes several knows that a name finds its entry.
+    Parts of a wording raise entries only if it is the only one: who writes several knows that a name finds its entry. Who asks for
+    a type names no entry of others, but what has it: "what weapons can a rogue use" asks the rogue.
     """
     number = COMMON * max(found.count, LARGE_LIBRARY)
     asked = [_Wording.of(wording, lambda word: found.occurring.get(word, 0) > number) for wording in wordings]
@@ -147,32 +159,61 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     names = {
         key: stems(_words(found.all_ranked[key].name))
         for key in found.heads
-        if key[0] not in CAMPAIGN and possible(beginnings, found.all_ranked[key].name)
+        if key[0] not in CAMPAIGN
+        and (found.asked is None or key[0] in (found.asked.name, OPTIONS))
+        and possible(beginnings, found.all_ranked[key].name)
     }
     subjects = set[frozenset[str]]().union(
         *(each.subjects((own, key[0]) for key, own in names.items()) for each in asked)
     )
+    shorter = {own for own in names.values() for longer in subjects if own < longer}
     named: dict[Key, Ranked] = {}
     shares: dict[Key, float] = {}
-    having: dict[Key, Ranked] = {}
     for key in found.heads:
         hit, own = found.all_ranked[key], names.get(key, frozenset[str]())
         headings = _headings(hit) if key[0] == OPTIONS and only else set[frozenset[str]]()
-        is_part = only is not None and only.asks_for_part(own, key[0], headings, hit.passage)
+        is_part = own not in shorter and only is not None and only.asks_for_part(own, key[0], headings, hit.passage)
         if own in subjects or is_part:
             named[key] = hit._replace(score=OF_PART if is_part else AS_NAMED)
-        elif any(each.may_name(own) and each.is_about(own, whole=True) for each in asked for own in headings):
-            having[key] = hit._replace(score=AS_NAMED)
         called = stems(_words(hit.name)) if key[0] == NOTES else own
-        parts = [called, *(heading for heading in headings if len(heading) > 1)]
-        if only and (share := max(map(only.share, parts))):
+        parts = [heading for heading in headings if len(heading) > 1]
+        if only and (share := max(only.share(called, fold(hit.name)), *map(only.share, parts), 0.0)):
             shares[key] = share
-    if len({canonical_name(hit.name) for hit in having.values()}) <= MAX_HAVING:
-        named |= having
     worded = [(corpus_name(key[0]), hit.score) for key, hit in found.keyword.items()]
     best = dict(sorted(worded))  # of each the highest score
     raised = found.with_further({key: best.get(corpus_name(key[0]), 0.0) * share for key, share in shares.items()})
     return raised.with_names({key: hit for key, hit in named.items() if key not in found.names})
+
+
+async def with_features(
+    cache: SearchCache, found: Retrieved, text: str, documents: Documents, **filters: Any
+) -> Retrieved:
+    """What the retrievers found, with the few options that have what a question is about for the name of a feature.
+
+    That is the heading of a section, its part behind a colon, or what a paragraph begins with: "turn undead" is the cleric's.
+    """
+    folded, about = fold(text), [word for word in _about(text) if not _NUMBER.fullmatch(word)]
+    own, asked = stems(" ".join(about)), _Wording.of(text)
+    if not own or any(own <= stems(_words(hit.name)) for hit in found.names.values()):
+        return found
+    query = KeywordQuery((), phrases=(folded[folded.find(about[0]) : folded.rfind(about[-1]) + len(about[-1])],))
+    hits = await cache.rank_keyword(OPTIONS, query, MAX_READ, documents, **filters)
+    options = {entity.identity: entity for entity in await cache.load(OPTIONS, [hit.identity for hit in hits])}
+    having = {
+        (OPTIONS, hit.identity): hit._replace(score=OF_PART)
+        for hit in hits
+        if any(asked.may_name(term) and asked.is_about(term, whole=True) for term in _terms(options[hit.identity]))
+    }
+    return (
+        found.with_names(having) if len({canonical_name(hit.name) for hit in having.values()}) <= MAX_HAVING else found
+    )
+
+
+def _terms(entity: Entity) -> Iterator[frozenset[str]]:
+    """What an entry has, in stems: headings of sections, their parts behind a colon, the beginnings of paragraphs."""
+    for section in read(entity):
+        yield from (stems(fold(heading)) for heading in {section.heading, section.heading.rpartition(": ")[2]})
+        yield from (stems(fold(line.partition(". ")[0])) for line in section.text.split("\n"))
 
 
 def without_asking(text: str) -> str:

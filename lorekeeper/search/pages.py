@@ -115,7 +115,8 @@ class Pages:
 
     def _unnamed(self, search: Search, results: Sequence[Result]) -> str | None:
         """That nothing is called what a question is about, where texts of books at most mention it."""
-        words = asked_about(search.wordings[0]) if len(search.wordings) == 1 and search.query.mode == "auto" else []
+        is_plain = len(search.wordings) == 1 and search.query.mode == "auto" and search.found.asked is None
+        words = asked_about(search.wordings[0]) if is_plain else []
         sure = [each for each in results if each.sure]
         if not words or not sure or sure[0].entity.type in CAMPAIGN:
             return None

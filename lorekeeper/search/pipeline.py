@@ -43,7 +43,7 @@ from lorekeeper.search.fusion import FEW, FUSED_BY_SCORE, NOTES, FusedHit, corpu
 from lorekeeper.search.grouping import family_labels
 from lorekeeper.search.intent import asked_type, field_of, stated_conditions, type_asked_for
 from lorekeeper.search.languages import foreign_note, function_words, language_of, telling
-from lorekeeper.search.linker import is_about_one, with_linked, without_asking
+from lorekeeper.search.linker import OPTIONS, is_about_one, with_features, with_linked, without_asking
 from lorekeeper.search.pages import Pages
 from lorekeeper.search.party import CHARACTERS, age
 from lorekeeper.search.query import MAX_PHRASED, Query, check
@@ -390,7 +390,10 @@ class Searcher:
         query, found = search.query, search.found
         before = found.keyword
         if query.mode == "auto":
-            found = with_linked(found, [*map(spelt_out, search.wordings)])
+            wordings = [*map(spelt_out, search.wordings)]
+            found = with_linked(found, wordings)
+            if len(wordings) == 1 and OPTIONS in query.types:
+                found = await with_features(self._cache, found, wordings[0], search.scopes[OPTIONS], **query.filters)
         if query.phrases:
             found = found.with_phrases(query.phrases)
         elif NOTES in query.types:

@@ -62,7 +62,7 @@ async def known_values(cache: SearchCache, entity_type: str) -> Values:
     names, of_cache = await cache.names(entity_type), _KNOWN.setdefault(cache, {})
     known = of_cache.get(entity_type)
     if known is None or known.names is not names:
-        fields = [each for each in COLLECTIONS[entity_type].filters.values() if each.facet and each.name not in SHARED]
+        fields = [each for each in COLLECTIONS[entity_type].filters.values() if each.name not in SHARED]
         texts = [each.name for each in fields if each.type in (FieldType.TEXT, FieldType.TEXTS)]
         named: dict[_Words, list[tuple[str, str]]] = {}
         for name, counts in (await cache.count_fields(entity_type, texts)).items():

@@ -265,11 +265,19 @@ def _subject(query: str) -> Mapping[str, int]:
 
 def asked_for(query: str, prose: Sequence[Section]) -> Section | None:
     """The section that a query is the heading of, or whose heading of several words it names, the longest: "how does sneak attack
-    work" of a rogue; None for none."""
+    work" of a rogue; or the paragraph of one that begins with such a label; None for none."""
     subject = _subject(query).keys()
-    called = [(word_stems(section.heading.rpartition(": ")[2]).keys(), section) for section in prose]
+    called = [(word_stems(name).keys(), part) for section in prose for name, part in _entitled(section)]
     named = [each for each in called if each[0] and each[0] <= subject and len(each[0]) >= min(2, len(subject))]
     return max(named, key=lambda each: len(each[0]))[1] if named else None
+
+
+def _entitled(section: Section) -> Iterator[tuple[str, Section]]:
+    """A section with its heading, and each of its labelled paragraphs with its label."""
+    yield section.heading.rpartition(": ")[2], section
+    for line in section.text.split("\n"):
+        if label := LABEL.match(line):
+            yield label[0], section._replace(text=line)
 
 
 def _names(query: str, entity: Entity) -> bool:

@@ -10,6 +10,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Self
 
+from lorekeeper.text.names import sound
+
 _LAST = chr(sys.maxunicode)
 """The last character in sorted order."""
 
@@ -69,6 +71,15 @@ class NameList(list[str]):
     def stemmed(self) -> dict[str, frozenset[int]]:
         """The places of the names that have a word of a stem, for the stems that were asked for (`text.stems`)."""
         return {}
+
+    @cached_property
+    def sounds(self) -> dict[str, list[str]]:
+        """The names of one word, by what they sound like."""
+        sounds: dict[str, list[str]] = {}
+        for name in self._places:
+            if name.isalpha() and (heard := sound(name)):
+                sounds.setdefault(heard, []).append(name)
+        return sounds
 
     @cached_property
     def vocabulary(self) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from jellyfish import metaphone
 from rapidfuzz import fuzz, process
 
 from lorekeeper.folding import fold
@@ -22,6 +23,8 @@ REORDERED = 0.99
 
 _NUMBERED = re.compile(r"\b(\d+)[^\W\d_]*\b")
 """A word of a folded name that begins with a number: the 3 of "level 3" and of "3rd"."""
+
+_HARDLY_HEARD = str.maketrans("", "", "HWY")
 
 _VARIANT = re.compile(r"\s*\([^()]*\)\s*$")
 
@@ -82,6 +85,11 @@ def nearest(text: str, names: Sequence[str]) -> list[tuple[str, float]]:
     """
     matches = process.extract(text, names, scorer=fuzz.ratio, score_cutoff=SIMILAR * 100, limit=None)
     return [(name, score / 100) for name, score, _ in matches if score == matches[0][1]]
+
+
+def sound(word: str) -> str:
+    """What a word sounds like: Metaphone (Philips 1990), without the letters that are hardly heard; "" of one in other letters."""
+    return metaphone(word).translate(_HARDLY_HEARD)
 
 
 def closest(text: str, names: Sequence[str], limit: int) -> list[tuple[str, float]]:

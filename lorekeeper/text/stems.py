@@ -6,10 +6,11 @@ All texts are folded. The stemmers are Porter's for English, and of words in Cyr
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import itemgetter
 
 from lorekeeper.text.keywords import content_words
 from lorekeeper.text.name_list import NameList
-from lorekeeper.text.names import has_numbers, nearest
+from lorekeeper.text.names import REMOTE, has_numbers, nearest, similarity, sound
 from lorekeeper.text.porter import CYRILLIC, is_cyrillic, porter_stem, stem_of
 
 BEGINNING = 3
@@ -54,11 +55,24 @@ def corrected(text: str, names: NameList) -> str | None:
     words = text.split()
     for position, word in enumerate(words):
         if word not in names.words:
-            similar = nearest(word, names.vocabulary)
+            similar = nearest_words(word, names)
             if not similar or not has_numbers(similar[0][0], word):
                 return None
             words[position] = similar[0][0]
     return " ".join(words)
+
+
+def nearest_words(word: str, names: NameList, beginning: str = "") -> list[tuple[str, float]]:
+    """The words of names nearest to one that none of them has, and how similar they count, which is the same for all.
+
+    Those are the nearest in spelling of the words that begin so. A name that sounds like the word, or like one form of it, is twice
+    as near as its letters say.
+    """
+    alike = nearest(word, names.words_beginning_with(beginning))
+    heard = [(name, own) for own in {word, stem(word)} for name in names.sounds.get(sound(own), ())]
+    alike += [(name, (1 + near) / 2) for name, own in heard if (near := similarity(own, name)) >= REMOTE]
+    best = max((similar for _, similar in alike), default=0.0)
+    return [(name, similar) for name, similar in dict(sorted(alike, key=itemgetter(1))).items() if similar == best]
 
 
 def names_with_words(text: str, names: NameList) -> list[str]:
