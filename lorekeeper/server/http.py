@@ -33,10 +33,12 @@ from lorekeeper.library import Library
 from lorekeeper.server.callers import Callers
 from lorekeeper.server.guard import Guard
 from lorekeeper.server.identity import PROXIED, Identity
+from lorekeeper.server.limits import BodyLimit, RateLimit
 from lorekeeper.server.page.routes import not_found
 from lorekeeper.server.page.routes import routes as pages
 from lorekeeper.server.page.site import HEADERS
 from lorekeeper.server.protected_resource import ProtectedResource
+from lorekeeper.server.recording import Recording
 from lorekeeper.server.rest.problems import is_api, problem
 from lorekeeper.server.rest.routes import routes as gateway
 from lorekeeper.settings import Settings
@@ -67,6 +69,9 @@ UNREAD_SECONDS = 60.0
 
 CLOSING_SECONDS = 5
 """How long running requests may continue at shutdown."""
+
+ANY_METHOD = ("GET", "POST", "DELETE")
+"""What is asked of routes that take any method."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """Signals that end the server."""
@@ -132,11 +137,12 @@ def application(
         *guard.routes,
         *pages(library, callers.players),
     ]
-    guard.declare(routes)
+    guard.metrics.declare(f"{method} {route.path}" for route in routes for method in route.methods or ANY_METHOD)
     missing = {HTTPStatus.NOT_FOUND: not_found(library)}
     app = Starlette(routes=routes, exception_handlers=missing, lifespan=lambda _: sessions.run())
-    identity = Identity(guard.within(_HostCheck(app, host, settings)), callers, resource)
-    return _Peer(guard.around(_with_headers(identity)), settings.trusted_proxies), sessions
+    limited = RateLimit(BodyLimit(_HostCheck(app, host, settings)), guard.limits.rate, guard.limits.burst)
+    identity = Identity(limited, callers, resource)
+    return _Peer(Recording(_with_headers(identity), guard.recorders), settings.trusted_proxies), sessions
 
 
 class _Peer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ from lorekeeper.server.models import JsonObject
 from lorekeeper.server.page.files import FOLDER, ICON, files, static
 from lorekeeper.server.recording import EXCHANGE
 from lorekeeper.server.rest.problems import RefusedError, bad_request, problem, respond
-from lorekeeper.server.rest.routes import answered
+from lorekeeper.server.rest.routes import answered, tagged
 from lorekeeper.server.tool import Tool
 from lorekeeper.text.facts import facts
 from lorekeeper.views.view import View
@@ -124,12 +123,7 @@ class Visit(Request):
         if isinstance(exchange, Exchange):
             listed = {"page": None, "results": page.results, "mode": page.mode} if isinstance(page, ResultPage) else {}
             exchange.returned(values | listed)
-        body = content.encode()
-        tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
-        headers = {**HEADERS, **PRIVATE, "etag": tag}
-        if self.headers.get("if-none-match") == tag:
-            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return Response(body, status, headers, "text/html; charset=utf-8")
+        return tagged(self, content.encode(), {**HEADERS, **PRIVATE}, "text/html", status)
 
     def refusal(self, status: int, detail: str, near: Sequence[Entity] = (), hidden: str = "") -> Response:
         """A page that says what is wrong; without the rest of the page for a part of one.

@@ -134,16 +134,22 @@ async def answered(request: Request, library: Library, tool: Tool, arguments: Ar
 
 
 def json_response(request: Request, content: JsonObject | None) -> Response:
-    """The answer as JSON; only that it is still the same, if the client has it already."""
-    body = json_text(content).encode()
+    """The answer as JSON; see `tagged`."""
+    return tagged(request, json_text(content).encode(), PRIVATE, JSON_TYPE)
+
+
+def tagged(
+    request: Request, body: bytes, headers: Mapping[str, str], media_type: str, status: int = HTTPStatus.OK
+) -> Response:
+    """A response; to who reads with its tag, and only that it is still the same, if the client has it already."""
     if request.method == "POST":
-        return Response(body, headers=PRIVATE, media_type=JSON_TYPE)
+        return Response(body, status, headers, media_type)
     tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
-    headers = {**PRIVATE, "etag": tag}
+    headers = {**headers, "etag": tag}
     known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
     if tag in known or "*" in known:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return Response(body, headers=headers, media_type=JSON_TYPE)
+    return Response(body, status, headers, media_type)
 
 
 async def _describe(request: Request) -> Response:
