@@ -130,7 +130,9 @@ def read(
                 result.skipped[f"{name} of entries in other files of 5e-bits; import these with it"] += len(
                     tables[name]
                 )
-        for name in (*own, *sorted(parts)):
+        # parts of what another file has stand in the entries of that one
+        whole_here = {name for name in parts if all(owner in tables for owner in word["parts"][name] if owner in raw)}
+        for name in (*own, *sorted(whole_here)):
             result.texts += texts_of(whole[name], SOURCE, f".{name}")
         for name in own:
             _read(edition, name, whole[name], whole, document, result)
