@@ -3,7 +3,7 @@
     python -m benchmarks.latency [--json]
 
 The references are measured in the same run, on the same library: pymilvus with the same filter and limit, and with as many
-rows as a hybrid search looks at.
+rows as a hybrid search looks at. `benchmarks.plugin` measures other stores.
 """
 
 from __future__ import annotations
