@@ -17,11 +17,6 @@ ALIAS_KEYS = words("key alias")
 _PARTS = frozenset(words("heading part"))
 """Folded headings that begin many notes and name none."""
 
-_ASIDE = re.compile(r"([^()]*?)[ \t]*\(([^()]+)\)[ \t]*")
-_OTHER_NAME = re.compile(
-    rf"(?:(?:[\w' ]*\b)?(?:{'|'.join(words('word named'))})[ \t]*:|(?:{'|'.join(words('word called'))})\b)[ \t:.]*(\S.*)",
-    re.IGNORECASE,
-)
 _EXPLAINED = re.compile(r"(?<![ \t])[ \t]+[-–—|][ \t]+")
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|\*|~~|==)(?=\S)([^*~=\n]+?)(?<=\S)\1")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
@@ -91,13 +86,8 @@ def _aliases(properties: Properties, name: str, title: str, path: str, kind: str
 
 
 def _in_heading(heading: str, kind: str) -> Iterator[str]:
-    """The names in a heading: "Morvethri (Trade Name: Veth)" has two, "Holya - Townmaster" of a person one."""
-    aside = _ASIDE.fullmatch(heading)
-    other = _OTHER_NAME.fullmatch(aside[2].strip()) if aside else None
-    if aside and other:
-        yield aside[1]
-        yield from listed([other[1]])
-    elif kind in NAMED:
+    """The name in a heading that also says what somebody is: "Holya - Townmaster" of a person."""
+    if kind in NAMED:
         first, *rest = _EXPLAINED.split(heading, maxsplit=1)
         if rest and len(first) > 1:
             yield first
