@@ -47,6 +47,7 @@ _OPENING = re.compile(
     r"|(?P<field>[\[(])(?P<key>[^\W_][^\[\]():\n]{0,60}):"
     r"|\[(?P<code>[^\W_][\w -]{0,30})(?:=[^\[\]\n]{0,60})?\](?![(\[])"
     r"|\{\{(?P<pointed>[<%])[ \t]*(?P<short>[\w-]{1,40})|\{%[ \t]*(?P<liquid>[\w-]{1,40})"
+    r"|^(?P<wiki>\{\|)"
     r"|(?P<bars>\|\|)(?=[^\s|])|(?P<covered>>!)(?=\S)"
     r"|^[ \t]{0,3}(?P<fence>:{3,})[ \t]*\{?[ \t]*\.?(?P<name>[\w-]{1,40})"
     r"|(?<=[.!?…;,)\]\"”»›·•/|*_=~–—-][ \t])(?P<opened>(?:\*{1,3}|_{1,3}|==|~~)?)"
@@ -80,6 +81,7 @@ _COLOURS = re.compile(
 """Colours of a text and of its ground, as styles and as attributes; where only the text has one, a page is white."""
 _SHORT_COLOUR = re.compile(r"#(.)(.)(.)")
 _HEAD_CELL = re.compile(r"<th\b[^<>]{0,200}>(.{0,200}?)</th", re.IGNORECASE | re.DOTALL)
+_WIKI_HEAD = re.compile(r"^!(.{1,1000})", re.MULTILINE)
 _SUMMARY = re.compile(r"\s*<summary\b[^<>]*>(.*?)</summary\s*>", re.IGNORECASE | re.DOTALL)
 _LONGEST_SUMMARY, _LONGEST_TABLE = 1000, 4000
 _ANY_TAG = re.compile(r"<[^<>]{0,500}>")
@@ -151,6 +153,7 @@ class SpanScanner:
             ("code", self._code),
             ("short", self._shortcode),
             ("liquid", self._shortcode),
+            ("wiki", self._wiki),
             ("bars", self._covered),
             ("covered", self._covered),
             ("fence", self._fenced),
@@ -294,6 +297,14 @@ class SpanScanner:
         if not self._is_secret_word(name) and self._search(closing, end) is None:
             return None  # one that stands alone has a title, and no text
         return self._between(opening.start(), end, closing, self.text[opening.start() : end])
+
+    def _wiki(self, opening: re.Match[str]) -> tuple[int, str] | None:
+        """A table of MediaWiki, ``{| ... |}``, with a column for the game master."""
+        close = self._find("\n|}", opening.end())
+        heads = _WIKI_HEAD.findall(self.text, opening.end(), max(close, opening.end()))
+        if not any(self._is_secret_word(cell) for head in heads for cell in re.split(r"!!|\|", head)):
+            return None
+        return self._keep(opening.start(), self.text[opening.end() : close], close + 3, Mark("{|", DM))
 
     def _covered(self, opening: re.Match[str]) -> tuple[int, str] | None:
         """``||text||``, ``>!text!<``."""
