@@ -193,6 +193,13 @@ def test_search_prints_a_page_as_json(run, library):
     assert page["mode"] == "hybrid"
 
 
+def test_a_search_without_words_lists_what_has_the_filters(run, library):
+    page = json.loads(run(library, "search", "--where", "level:2", "--type", "spells", "--json").stdout)
+    assert page["mode"] == "structured"
+    assert page["results"]
+    assert all("level 2" in hit["facts"] for hit in page["results"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -204,6 +211,7 @@ def test_search_prints_a_page_as_json(run, library):
         (["x", "--limit", "0"], "1 to 50"),
         (["x", "--limit", "51"], "1 to 50"),
         ([""], "empty"),
+        ([], "--where"),
         (["x" * 10_000], "2,000"),
     ],
 )

@@ -64,7 +64,9 @@ def known_filters_by_type() -> str:
 @commands.add(
     "search",
     "search the library",
-    argument("query", nargs="+", metavar="QUERY", help="what to find, in plain words, or a name"),
+    argument(
+        "query", nargs="*", metavar="QUERY", help="what to find, in plain words, or a name; none lists by the filters"
+    ),
     argument("--also", action="append", default=[], metavar="QUERY", help="alternative wording (up to three)"),
     TYPE,
     DOCUMENT,
@@ -92,6 +94,7 @@ def known_filters_by_type() -> str:
     examples=(
         "lorekeeper search undead that drain life --type creatures --filter cr_max=4",
         "lorekeeper search dragon --where 'immune:poison speed.fly>0' --order cr",
+        "lorekeeper search --where 'cr:5 type:undead'",
         "lorekeeper search survive a long fall --also 'land unharmed'",
         "lorekeeper search fireball --edition 2014 --json",
         "lorekeeper search undead that drain life --explain",
@@ -172,6 +175,10 @@ def _question(call: Call) -> JsonObject:
     from lorekeeper.search.query import MAX_LIMIT
 
     arguments, limit = call.arguments, call.arguments.limit
+    if not (arguments.query or arguments.where or arguments.filter or arguments.document):
+        raise FilterError(
+            "say what to search for, as in 'lorekeeper search fireball', or give --where, --filter or --document"
+        )
     if limit is not None and limit > MAX_LIMIT and not call.json:
         say(
             f"Here are {MAX_LIMIT} results, the most of a page; --offset {arguments.offset + MAX_LIMIT} has those that follow."
@@ -180,7 +187,7 @@ def _question(call: Call) -> JsonObject:
     usual = MOST_READ if call.json else MOST_SHOWN
     return {
         "types": arguments.type,
-        "text": " ".join(arguments.query),
+        "text": " ".join(arguments.query) if arguments.query else None,
         "also": arguments.also,
         "filters": pairs(arguments.filter, "FIELD=VALUE"),
         "documents": arguments.document,

@@ -165,12 +165,8 @@ def print_open(decisions: Sequence[Share], vaults: Mapping[str, Mapping[str, Row
             for path, row in notes:
                 name = path.rpartition("/")[2]
                 new = [each for each in row.waits if each]
-                if "" in row.waits:
-                    said = "waits"
-                else:
-                    said = f"for {SEEN_BY.get(row.open_to, row.open_to)}" + (
-                        f"; waits: {', '.join(new)}" if new else ""
-                    )
+                said = f"for {SEEN_BY.get(row.open_to, row.open_to)}" if row.open_to else "closed"
+                said = "waits" if "" in row.waits else said + (f"; waits: {', '.join(new)}" if new else "")
                 console.print(f"  {plain(name)}  [dim]{plain(said)}[/]")
         if any(row.waits for _, row in listed):
             console.print(f"To open what waits: lorekeeper share NOTE --vault {plain(key)}")

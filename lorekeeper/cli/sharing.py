@@ -27,7 +27,7 @@ WHAT = argument(
 )
 VAULT = argument("--vault", metavar="KEY", help="only in this vault")
 DRY_RUN = argument("--dry-run", action="store_true", help="show what players would see, and change nothing")
-ASK = "Open {} except {}? y: yes, h: notes and headings, l: lines,\n{}n: no  [n] "
+ASK = "Open {}? y: yes, h: notes and headings, l: lines,\n{}n: no  [n] "
 LEAVE_OUT = "a: with all that waits, 1 2 or a name: without this folder or note, "
 NO = ("", "n", "no")
 UNCONFIRMED = "Nothing was shared."
@@ -275,7 +275,9 @@ def _answer(call: Call, found: Look, what: str, people: Sequence[str], more: str
     if call.arguments.yes:
         return "y"
     while sys.stdin.isatty() and not call.json:
-        said = typed(ASK.format(quantity(len(found.open), "note"), quantity(found.waiting, "part"), more))
+        opens = quantity(len(found.open), "note")
+        opens += f" except {quantity(found.waiting, 'part')}" if found.waiting else ""
+        said = typed(ASK.format(opens, more))
         key = said.casefold()
         if key not in ("h", "l"):
             return {**dict.fromkeys(YES, "y"), **dict.fromkeys(NO, "")}.get(key, said)
