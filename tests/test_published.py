@@ -340,7 +340,7 @@ def _table(path: Path) -> None:
 
 def _what_examples_name(home: Path) -> None:
     """What the commands of the documentation take: files of entries, a vault, libraries and tables of other programs."""
-    write(home / "Campaign", CAMPAIGN)
+    write(home / "Campaign", {**CAMPAIGN, "Prep/Session 9.md": "The ferry sinks.\n"})
     for name in ("spells.json", "homebrew.json", "my-folder/a.jsonl", "my-books/b.jsonl"):
         (home / name).parent.mkdir(exist_ok=True)
         write_lines(home / name)

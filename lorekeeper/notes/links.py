@@ -32,6 +32,11 @@ _LIST_OR_TABLE = re.compile(r"[ \t>]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]|[ \t]*\|")
 _BETWEEN = re.compile(r"[|•·←→⟵⟶«»‹›⬅➡◀▶⏮⏭⬆↑/]|<-|->|<<|>>|::")
 _WAYS = frozenset(listed("word way"))
 _WORDS = re.compile(r"[^\W_]+")
+_DEFINITION = re.compile(
+    r"[ \t]{0,3}\[(?P<name>[^\[\]\n^][^\[\]\n]{0,200})\]:[ \t]*(?:<(?P<bracketed>[^<>\n]{1,2000})>|(?P<url>[^\s<>]{1,2000}))"
+    r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*"
+)
+_REFERENCE = re.compile(r"(?P<image>!?)(?<!\[)\[(?P<text>[^\[\]\n]+)\](?![(\]:])(?:\[(?P<name>[^\[\]\n]*)\])?")
 _UNLINKABLE = re.compile(r"[\[\]|#^\n]")
 _APPS = re.compile(r"(?:obsidian|file|vscode|logseq):", re.IGNORECASE)
 _BLANK_LINK = re.compile(r"\[\s{0,9}\]\([^\s()]{0,2000}\)")
@@ -60,6 +65,30 @@ def read_inline(line: str, section: str = "") -> Inline:
 
     text = LINK.sub(shown, line)
     return Inline(_BLANK_LINK.sub("", text), links)
+
+
+def without_references(lines: Sequence[str]) -> list[str]:
+    """Lines with the links whose targets stand elsewhere in the text, ``[shown][name]``, as links of their own.
+
+    Only those that lead to files are changed, and the lines go that say where they lead.
+    """
+    found = {i: match for i, line in enumerate(lines) if "]:" in line and (match := _DEFINITION.fullmatch(line))}
+    targets = {
+        " ".join(match["name"].casefold().split()): match["bracketed"] or match["url"]
+        for match in found.values()
+        if not _ELSEWHERE.match(match["bracketed"] or match["url"])
+    }
+    if not targets:
+        return list(lines)
+
+    def leading(match: re.Match[str]) -> str:
+        target = targets.get(" ".join((match["name"] or match["text"]).casefold().split()))
+        return match[0] if target is None else f"{match['image']}[{match['text']}](<{target}>)"
+
+    return [
+        "" if i in found and " ".join(found[i]["name"].casefold().split()) in targets else _REFERENCE.sub(leading, line)
+        for i, line in enumerate(lines)
+    ]
 
 
 def keeping_links(line: str) -> str:

@@ -31,7 +31,7 @@ from lorekeeper.notes.kinds import (
     session_of,
     stated_date,
 )
-from lorekeeper.notes.links import read_inline
+from lorekeeper.notes.links import read_inline, without_references
 from lorekeeper.notes.marks import (
     BUILT_IN,
     LINK,
@@ -140,7 +140,7 @@ def _read(path: str, text: str, own: OwnMarks, usage: Usage) -> Note:
     opening = narrowest((property_mark(properties, own), path_mark(path, own)))
     body = Body(code, path, own, _values(path, properties, own), opening.audience not in (None, DM), usage)
     lines = itertools.chain.from_iterable(map(_headings, code.hidden(front.lines, own)))
-    body.read(list(lines), Place())
+    body.read(without_references(list(lines)), Place())
     body.problems[:0] = problems
     if block and fold(str(named.get("name"))) not in {fold(str(each.values.get("name"))) for each in body.stat_blocks}:
         body.stat_blocks.insert(0, StatBlock({**named, **block}, base=base_of(block)))

@@ -52,7 +52,7 @@ OPTIONS = "character_options"
 
 _NUMBER = re.compile(r"\d+(?:st|nd|rd|th)?")
 
-_WORD = re.compile(r"\w+")
+_WORD, _OWNED = re.compile(r"\w+"), re.compile(r"['’]s\b")
 
 
 def _listed(what: str) -> Sequence[str]:
@@ -156,11 +156,13 @@ def with_linked(found: Retrieved, wordings: Sequence[str]) -> Retrieved:
     asked = [_Wording.of(wording, lambda word: found.occurring.get(word, 0) > number) for wording in wordings]
     only = asked[0] if len(asked) == 1 else None
     beginnings = {own[:BEGINNING] for each in asked for own in each.words}
+    is_owned = any(_OWNED.search(wording) for wording in wordings)  # a goblin's armor is the goblin's
+    asked_for = found.asked.name if found.asked and found.asked.name != OPTIONS and not is_owned else ""
     names = {
         key: stems(_words(found.all_ranked[key].name))
         for key in found.heads
         if key[0] not in CAMPAIGN
-        and (found.asked is None or key[0] in (found.asked.name, OPTIONS))
+        and (not asked_for or key[0] in (asked_for, OPTIONS))
         and possible(beginnings, found.all_ranked[key].name)
     }
     subjects = set[frozenset[str]]().union(
@@ -251,4 +253,4 @@ def _headings(hit: Ranked) -> set[frozenset[str]]:
 
 def _words(text: str) -> str:
     """A text, folded, without the "'s" of its words: "goblin's armor class" is about a goblin."""
-    return fold(re.sub(r"['’]s\b", "", text))
+    return fold(_OWNED.sub("", text))
