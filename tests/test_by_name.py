@@ -92,6 +92,16 @@ async def test_a_name_is_recognised_by_its_sound(library, text, named):
         await library.cache.delete_document("more")
 
 
+async def test_a_name_that_notes_link_to_is_no_filter(library):
+    notes = [make("diary", "Mira rows.", type="notes", name="Diary", document="more", links=["mira"], aliases=["log"])]
+    await library.cache.store_entities(notes, "notes")
+    try:
+        pages = [await library.search(Query(["notes"], text)) for text in ("who is mira", "the log")]
+        assert [page.note for page in pages] == [None, None]
+    finally:
+        await library.cache.delete_document("more")
+
+
 async def test_of_two_names_in_a_question_the_longer_one_is_meant(library):
     await library.cache.store_entities(
         [make("mage", "He has a hand.", type="creatures", name="Mage", document="more")], "creatures"

@@ -1,8 +1,8 @@
 """The values that a question names: of "undead of the swamp" a type and an environment, of "fire damage at level 3" what a spell
 deals and its level.
 
-They are the texts that entries of a type have in the fields that are counted as facets, the flags by their own names, and numbers
-beside the name of a field. A value that several fields have is that of the one whose name the question has too.
+They are the texts that entries of a type have in its fields, of the user's own those that are counted as facets, the flags by their
+own names, and numbers beside the name of a field. A value that several fields have is that of the one whose name the question has.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ async def known_values(cache: SearchCache, entity_type: str) -> Values:
     names, of_cache = await cache.names(entity_type), _KNOWN.setdefault(cache, {})
     known = of_cache.get(entity_type)
     if known is None or known.names is not names:
-        fields = [each for each in COLLECTIONS[entity_type].filters.values() if each.name not in SHARED]
+        told = [each for each in COLLECTIONS[entity_type].filters.values() if each.facet or entity_type in VALUED]
+        fields = [each for each in told if each.name not in SHARED]
         texts = [each.name for each in fields if each.type in (FieldType.TEXT, FieldType.TEXTS)]
         named: dict[_Words, list[tuple[str, str]]] = {}
         for name, counts in (await cache.count_fields(entity_type, texts)).items():
