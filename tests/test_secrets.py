@@ -218,7 +218,7 @@ def test_nothing_secret_is_in_any_byte_that_a_player_receives(
     assert [text for text in beginnings if text not in received] == [], "the public parts of notes with secret ones"
 
 
-@pytest.mark.parametrize(("table", "role"), [(FORMS[0], "dm"), (FORMS[1], "player")], indirect=["table"])
+@pytest.mark.parametrize(("table", "role"), [(FORMS[0], "player"), (FORMS[1], "dm")], indirect=["table"])
 def test_no_page_that_players_see_has_a_secret_in_it(table: Table, graded: Graded, role: str) -> None:
     """Also where the game master sees the pages as players do, which are the same (`test_views`), with their JSON twins."""
     headers = {"Authorization": f"Bearer {table.tokens[role]}", "Cookie": "lorekeeper_as=player"}
